@@ -454,8 +454,7 @@ quality: $(TOOL)
 ## fuzz             a minute each of random texts and pool operations
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
-$(BUILD)/fuzz/pool: tests/support/beds/pool.c \
-	$(wildcard tests/support/models/pool*.c)
+$(BUILD)/fuzz/pool: $(wildcard tests/support/models/pool*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c) \
 	$(addprefix tools/,formats/json.c formats/pool.c cli/complain.c cli/json.c \
 	cli/svg.c)

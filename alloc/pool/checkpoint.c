@@ -195,7 +195,7 @@ static enum philox_status check_free_memory(const struct plan *plan,
 {
 	const struct blocks *blocks = &plan->pool->blocks;
 
-	for (uint32_t i = POOL_HOME + 1; i < blocks->owners_end; i++)
+	for (uint32_t i = POOL_SHARED + 1; i < blocks->owners_end; i++)
 		if (i != owner && blocks->owners[i].units)
 			return status_set(
 				PHILOX_ERROR_BUSY,
@@ -339,7 +339,7 @@ static void free_unwanted(struct plan *plan, size_t *freed)
 			continue;
 		record_dead(pool, block);
 		tags_drop(pool->tags, block->tag);
-		block = blocks_release(&pool->blocks, block, POOL_HOME);
+		block = blocks_release(&pool->blocks, block, POOL_SHARED);
 		++*freed;
 	}
 }
@@ -424,7 +424,7 @@ enum philox_status pool_restore(struct pool *pool,
 	if (status != PHILOX_OK)
 		goto finish;
 	if (owner < POOL_OWNERS_MAX)
-		blocks_give(&pool->blocks, owner, POOL_HOME);
+		blocks_give(&pool->blocks, owner, POOL_SHARED);
 	make_true(&plan, freed, revived);
 	pool->restores++;
 	check_now_and_then(pool);

@@ -108,8 +108,8 @@ static struct fit_need need_of(const struct pool *pool,
 
 	if (request->alignment > POOL_UNIT)
 		need.alignment = request->alignment / POOL_UNIT;
-	if (request->home && request->owner != POOL_HOME)
-		need.owners[need.n_owners++] = POOL_HOME;
+	if (request->shared && request->owner != POOL_SHARED)
+		need.owners[need.n_owners++] = POOL_SHARED;
 	return need;
 }
 
@@ -252,7 +252,7 @@ uint32_t pool_lender(const struct pool *pool,
 		return UINT32_MAX;
 	need = need_of(pool, request);
 	need.n_owners++;
-	for (uint32_t i = POOL_HOME + 1; i < pool->blocks.owners_end; i++) {
+	for (uint32_t i = POOL_SHARED + 1; i < pool->blocks.owners_end; i++) {
 		need.owners[need.n_owners - 1] = i;
 		if (i != request->owner && pool->blocks.owners[i].units &&
 		    fit_find(&pool->blocks, &need, &first, &place))
@@ -265,16 +265,16 @@ uint32_t pool_lender(const struct pool *pool,
 
 enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
 {
-	const struct pool_request request = {.size = bytes, .home = 1};
+	const struct pool_request request = {.size = bytes, .shared = 1};
 	enum philox_status status = check_request(&request);
 	struct fit_need need = {.units = (bytes + POOL_UNIT - 1) / POOL_UNIT,
 				.alignment = 1,
-				.owners = {POOL_HOME},
+				.owners = {POOL_SHARED},
 				.n_owners = 1};
 
 	if (status != PHILOX_OK)
 		return status;
-	if (bytes <= owner_largest(&pool->blocks, POOL_HOME) * POOL_UNIT) {
+	if (bytes <= owner_largest(&pool->blocks, POOL_SHARED) * POOL_UNIT) {
 		*mapped = 0;
 		return PHILOX_OK;
 	}
@@ -387,7 +387,7 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures)
 		.live_peak = pool->live_peak * POOL_UNIT,
 		.requested = pool->requested,
 		.free = blocks->free_units * POOL_UNIT,
-		.largest_free = owner_largest(blocks, POOL_HOME) * POOL_UNIT,
+		.largest_free = owner_largest(blocks, POOL_SHARED) * POOL_UNIT,
 		.blocks = blocks->live.count,
 		.blocks_peak = pool->blocks_peak,
 		.allocations = pool->allocations,

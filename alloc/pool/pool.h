@@ -11,7 +11,7 @@
  *
  * Blocks cover the mapped memory of each segment without gaps. A free block has
  * an owner, a number that stands for a stream: work that used it before is
- * ordered before whatever the owner does next. POOL_HOME owns memory that
+ * ordered before whatever the owner does next. POOL_SHARED owns memory that
  * anybody may use whom the pool's user lets (memory that was never used, for
  * example). Neighbours that are free and have one owner are always one block,
  * however they came to be: so if all free memory has one owner, the state of a
@@ -19,12 +19,12 @@
  *
  * The block taken for a request is the smallest that fits, of several the one
  * with the lowest place (segment, then offset), among those of the request's
- * owner and, if it may use that, HOME's. If none fits, but a run of neighbours
+ * owner and, if it may use that, SHARED's. If none fits, but a run of neighbours
  * of these owners does, the smallest run is taken in the same way; the rest of it
  * keeps its owners. A request begins at the lowest place of its piece that is
  * aligned. The tail, the run of these owners that ends where the last segment's
  * mapped memory ends, is no such piece: it is taken, as one, only if nothing else
- * fits. So in one piece of memory the places of requests that may use HOME's do
+ * fits. So in one piece of memory the places of requests that may use SHARED's do
  * not depend on how much of it is mapped. Else the pool must grow. Nothing here
  * depends on time or on addresses: the same calls give the same places on each
  * device. (Segments of a PLAIN pool have the lowest number that is not in use.)
@@ -42,7 +42,7 @@
 
 #define POOL_UNIT          512
 #define POOL_ALIGNMENT_MAX 65536
-#define POOL_HOME          0 /* an owner */
+#define POOL_SHARED        0 /* an owner */
 #define POOL_TAG_SIZE      TAG_SIZE
 #define POOL_OWNERS_MAX    16384 /* owners are below it */
 
@@ -82,7 +82,7 @@ struct pool_request {
 	size_t alignment; /* power of two <= POOL_ALIGNMENT_MAX; 0: POOL_UNIT */
 	const char *tag;  /* NULL: "" */
 	uint32_t owner;
-	int home; /* may use HOME's memory, too */
+	int shared; /* may use SHARED's memory, too */
 };
 
 /*
@@ -101,8 +101,8 @@ void pool_destroy(struct pool *pool);
 /*
  * pool_take() takes a block from the memory that is mapped: NOT_READY, with
  * nothing changed, if none fits. pool_grow() maps one extent, so that the
- * request fits after it; the new memory belongs to HOME, or to the owner if
- * the request may not use HOME's. *mapped is its size. In an expandable pool
+ * request fits after it; the new memory belongs to SHARED, or to the owner if
+ * the request may not use SHARED's. *mapped is its size. In an expandable pool
  * free memory before and after the gap counts if the request may use it; the
  * lowest gap that will do is filled, from its beginning. A growth that fails
  * half-way is undone whole. Legal during capture (the device's calls are made
@@ -144,7 +144,7 @@ int pool_find(const struct pool *pool, const void *address,
 /*
  * pool_give() gives all free memory of one owner to another (there are none
  * from POOL_OWNERS_MAX on, and nothing is given to them); pool_owns() tells
- * how much an owner has. pool_lender() returns the lowest owner except HOME
+ * how much an owner has. pool_lender() returns the lowest owner except SHARED
  * and the request's own whose memory would make the request fit if it were
  * given to the request's owner, UINT32_MAX if there is none.
  */
@@ -157,7 +157,7 @@ uint32_t pool_lender(const struct pool *pool,
 
 /*
  * pool_reserve() sees to it that at least `bytes` of mapped memory are free in
- * one piece owned by HOME, by mapping one extent if need be (*mapped is its size,
+ * one piece owned by SHARED, by mapping one extent if need be (*mapped is its size,
  * or 0); errors as of pool_grow().
  *
  * Extents are numbered from 1 in order of mapping, over the life of the pool;
@@ -181,9 +181,9 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
  * calls. While one is open, blocks get its number (counted from 1 in each
  * pool), and blocks of before that are freed are kept in a list.
  * pool_session_end() ends it: what the owners in `owners` (n of them) have goes
- * to HOME, and it writes the session's figures. With `undo` the blocks that were
+ * to SHARED, and it writes the session's figures. With `undo` the blocks that were
  * live when it began are live again, with their ids, and no others are;
- * memory that was mapped meanwhile stays, as HOME's. Undoing cannot fail.
+ * memory that was mapped meanwhile stays, as SHARED's. Undoing cannot fail.
  * pre: none is open; one is open.
  */
 struct pool_session_figures {
@@ -191,7 +191,7 @@ struct pool_session_figures {
 			      the end of the highest one if the same takes and
 			      puts were made in an empty pool with one extent
 			      (computed in that way, not estimated; for a
-			      request that may not use HOME's memory it grows,
+			      request that may not use SHARED's memory it grows,
 			      by what is missing) */
 	size_t live_peak; /* most bytes live at a time, of its own blocks */
 	size_t live;      /* at its end, of the same */
@@ -214,10 +214,10 @@ struct pool_checkpoint; /* at most 64 bytes a live block */
  * pool_restore() makes exactly those blocks live that are in the checkpoint and
  * whose ids are in `live` (n_live of them): with the places, sizes, tags and ids
  * they had. Live blocks that are not in the checkpoint must be in `dead`. Free
- * memory all belongs to HOME afterwards. It checks everything first, and changes
+ * memory all belongs to SHARED afterwards. It checks everything first, and changes
  * nothing if it fails: ERROR_STATE (a session is open), ERROR_MISMATCH (another
  * pool's checkpoint), ERROR_STALE (a trim since that gave something back),
- * ERROR_BUSY (free memory that belongs to neither HOME nor `owner`:
+ * ERROR_BUSY (free memory that belongs to neither SHARED nor `owner`:
  * whose), ERROR_NOT_FOUND (an id of `live` that is not in the checkpoint, one of
  * `dead` that was never issued), ERROR_STATE (live blocks unknown to the
  * checkpoint that are not in `dead`: how many, with the tags of the first ones),
@@ -259,7 +259,7 @@ struct pool_figures {
 	size_t live, live_peak; /* bytes taken by live blocks */
 	size_t requested;       /* what was asked for of that */
 	size_t free;            /* mapped - live */
-	size_t largest_free;    /* a run that HOME's requests can use */
+	size_t largest_free;    /* a run that SHARED's requests can use */
 	uint64_t blocks, blocks_peak;
 	uint64_t allocations, frees; /* taken, put */
 	uint64_t growths, trims;     /* extents mapped, given back */

@@ -28,7 +28,7 @@ int session_reserve(struct pool *pool)
 		map_reserve(&session->shadows, session->shadows.count + 1));
 }
 
-/* What a request may not use of HOME's grows for its owner. */
+/* What a request may not use of SHARED's grows for its owner. */
 static uint32_t growth_owner(const struct fit_need *need)
 {
 	return need->owners[need->n_owners - 1];
@@ -182,18 +182,18 @@ static void free_own(struct pool *pool)
 			continue;
 		record_dead(pool, block);
 		tags_drop(pool->tags, block->tag);
-		block = blocks_release(&pool->blocks, block, POOL_HOME);
+		block = blocks_release(&pool->blocks, block, POOL_SHARED);
 	}
 }
 
-static void take_growth_home(struct pool *pool)
+static void share_growth(struct pool *pool)
 {
 	const struct extent *extent = pool->extents.newest;
 
 	for (; extent && extent->number > pool->session.newest;
 	     extent = extent->older)
 		blocks_give_range(&pool->blocks, extent->place, extent->units,
-				  POOL_HOME);
+				  POOL_SHARED);
 }
 
 /* Sorts a list by place: merging halves, without memory. */
@@ -236,7 +236,7 @@ static void undo_session(struct pool *pool)
 	struct block *block, *next, *before = NULL;
 
 	free_own(pool);
-	take_growth_home(pool);
+	share_growth(pool);
 	for (block = sort_dead(session->dead, session->n_dead); block;
 	     block = next) {
 		next = block->after;
@@ -262,7 +262,7 @@ void pool_session_end(struct pool *pool, const uint32_t *owners, size_t n,
 {
 	write_figures(pool, figures);
 	for (size_t i = 0; i < n; i++)
-		blocks_give(&pool->blocks, owners[i], POOL_HOME);
+		blocks_give(&pool->blocks, owners[i], POOL_SHARED);
 	if (undo)
 		undo_session(pool);
 	else

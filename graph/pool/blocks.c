@@ -66,7 +66,7 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 		return PHILOX_OK;
 	kept = status_kept();
 	pool_put(pool->blocks, pool_locate(pool->blocks, block->address, &gone),
-		 request->home ? POOL_HOME : request->owner);
+		 request->shared ? POOL_SHARED : request->owner);
 	status_restore(&kept);
 	return status;
 }
@@ -81,7 +81,7 @@ static void journal_block(const struct philox_pool *pool, const char *event,
 		     block->offset, block->size, journal_name(block->tag).text);
 }
 
-/* HOME's memory is for sessions, and outside for home. */
+/* SHARED's memory is for sessions and, outside of them, the last stream. */
 static enum philox_status allocate(struct philox_pool *pool,
 				   philox_stream stream,
 				   const struct capture_info *info,
@@ -95,7 +95,7 @@ static enum philox_status allocate(struct philox_pool *pool,
 	status = pool_admit(pool, info);
 	if (status != PHILOX_OK)
 		goto unlock;
-	request->home = pool_shares_home(pool, stream);
+	request->shared = pool_may_share(pool, stream);
 	status = pool_owner(pool, stream, &request->owner);
 	if (status == PHILOX_OK)
 		status = take(pool, stream, info, request, block);
@@ -185,7 +185,7 @@ static enum philox_status put_block(struct philox_pool *pool,
 		return pool_says(pool, PHILOX_ERROR_INVALID);
 	status = pool_wipe(pool, stream, &shown);
 	if (status == PHILOX_OK) {
-		pool_touch_home(pool, stream);
+		pool_note_free(pool, stream);
 		status = pool_owner(pool, stream, &owner);
 	}
 	if (status == PHILOX_OK)

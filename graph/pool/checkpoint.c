@@ -93,7 +93,7 @@ enum philox_status pool_put_back(struct philox_pool *pool,
 	status = pool_is_idle(pool);
 	if (status != PHILOX_OK)
 		return status;
-	status = pool_restore(pool->blocks, checkpoint, POOL_HOME, ids->live,
+	status = pool_restore(pool->blocks, checkpoint, POOL_SHARED, ids->live,
 			      ids->n_live, ids->dead, ids->n_dead, &freed,
 			      &revived);
 	if (status == PHILOX_ERROR_BUSY)

@@ -1,5 +1,5 @@
 /*
- * graph/pool/guard.c - zones around blocks, and patterns in them
+ * graph/pool/guard.c - guards around blocks, and patterns in them
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,21 +7,21 @@
 #include "graph/pool/pool.h"
 #include "lib/device/device.h"
 
-#define ZONE 0xa5
-#define FILL 0xff /* a NaN in all floats */
+#define GUARD 0xa5
+#define FILL  0xff /* a NaN in all floats */
 
-/* The zones before and after a block; the second one takes what rounding adds. */
-struct zones {
+/* The guards before and after a block; the second one takes what rounding adds. */
+struct guards {
 	char *before, *after;
 	size_t after_bytes;
 };
 
-static struct zones zones_of(const struct pool_block *block)
+static struct guards guards_of(const struct pool_block *block)
 {
 	char *address = block->address;
 	char *begin = address - POOL_UNIT;
 
-	return (struct zones){
+	return (struct guards){
 		begin, address + block->size,
 		(size_t)(begin + block->bytes - (address + block->size))};
 }
@@ -40,16 +40,16 @@ enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 {
 	struct philox_device *device = pool_device(pool);
 	enum philox_status status = fill(pool, stream, block);
-	struct zones zones;
+	struct guards guards;
 
 	if (!(pool->flags & PHILOX_POOL_ZONES) || status != PHILOX_OK)
 		return status;
-	zones = zones_of(block);
-	status = philox_memory_set(device, zones.before, ZONE, POOL_UNIT,
+	guards = guards_of(block);
+	status = philox_memory_set(device, guards.before, GUARD, POOL_UNIT,
 				   stream);
 	if (status == PHILOX_OK)
-		status = philox_memory_set(device, zones.after, ZONE,
-					   zones.after_bytes, stream);
+		status = philox_memory_set(device, guards.after, GUARD,
+					   guards.after_bytes, stream);
 	return status;
 }
 
@@ -59,10 +59,10 @@ enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
 	return fill(pool, stream, block);
 }
 
-/* --- looking at zones ------------------------------------------------------ */
+/* --- looking at guards ------------------------------------------------------ */
 
-/* Copies of the zones of all blocks, one after the other. */
-struct zone_copies {
+/* Copies of the guards of all blocks, one after the other. */
+struct guard_copies {
 	struct philox_pool *pool;
 	philox_stream stream;
 	unsigned char *bytes; /* NULL: only the size is wanted */
@@ -70,28 +70,28 @@ struct zone_copies {
 	enum philox_status status;
 };
 
-static void copy_zone(struct zone_copies *copies, const char *zone,
-		      size_t bytes)
+static void copy_guard(struct guard_copies *copies, const char *guard,
+		       size_t bytes)
 {
 	if (copies->bytes && copies->status == PHILOX_OK)
 		copies->status = philox_memory_copy(
 			pool_device(copies->pool), copies->bytes + copies->size,
-			zone, bytes, copies->stream);
+			guard, bytes, copies->stream);
 	copies->size += bytes;
 }
 
-static void copy_zones(void *user, const struct pool_block *block)
+static void copy_guards(void *user, const struct pool_block *block)
 {
-	struct zones zones;
+	struct guards guards;
 
 	if (!block->live)
 		return;
-	zones = zones_of(block);
-	copy_zone(user, zones.before, POOL_UNIT);
-	copy_zone(user, zones.after, zones.after_bytes);
+	guards = guards_of(block);
+	copy_guard(user, guards.before, POOL_UNIT);
+	copy_guard(user, guards.after, guards.after_bytes);
 }
 
-static enum philox_status say_written(const struct zone_copies *copies,
+static enum philox_status say_written(const struct guard_copies *copies,
 				      const struct pool_block *block,
 				      size_t distance, const char *where)
 {
@@ -103,13 +103,13 @@ static enum philox_status say_written(const struct zone_copies *copies,
 }
 
 /* The byte next to the block is at distance 1. */
-static void look_before(struct zone_copies *copies,
+static void look_before(struct guard_copies *copies,
 			const struct pool_block *block)
 {
-	const unsigned char *zone = copies->bytes + copies->size;
+	const unsigned char *guard = copies->bytes + copies->size;
 	size_t i = POOL_UNIT;
 
-	while (i && zone[i - 1] == ZONE)
+	while (i && guard[i - 1] == GUARD)
 		i--;
 	if (i)
 		copies->status =
@@ -117,13 +117,13 @@ static void look_before(struct zone_copies *copies,
 	copies->size += POOL_UNIT;
 }
 
-static void look_after(struct zone_copies *copies,
+static void look_after(struct guard_copies *copies,
 		       const struct pool_block *block, size_t bytes)
 {
-	const unsigned char *zone = copies->bytes + copies->size;
+	const unsigned char *guard = copies->bytes + copies->size;
 	size_t i = 0;
 
-	while (i < bytes && zone[i] == ZONE)
+	while (i < bytes && guard[i] == GUARD)
 		i++;
 	if (i < bytes)
 		copies->status =
@@ -131,47 +131,47 @@ static void look_after(struct zone_copies *copies,
 	copies->size += bytes;
 }
 
-static void look_at_zones(void *user, const struct pool_block *block)
+static void look_at_guards(void *user, const struct pool_block *block)
 {
-	struct zone_copies *copies = user;
+	struct guard_copies *copies = user;
 
 	if (!block->live)
 		return;
 	if (copies->status == PHILOX_OK)
 		look_before(copies, block);
 	if (copies->status == PHILOX_OK)
-		look_after(copies, block, zones_of(block).after_bytes);
+		look_after(copies, block, guards_of(block).after_bytes);
 }
 
-static enum philox_status look(struct zone_copies *copies)
+static enum philox_status look(struct guard_copies *copies)
 {
 	struct pool *blocks = copies->pool->blocks;
 	enum philox_status status;
 
-	pool_walk_blocks(blocks, copy_zones, copies);
+	pool_walk_blocks(blocks, copy_guards, copies);
 	copies->bytes = malloc(copies->size + 1);
 	if (!copies->bytes)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "pool '%s': no memory to check its zones",
 				  copies->pool->name);
 	copies->size = 0;
-	pool_walk_blocks(blocks, copy_zones, copies);
+	pool_walk_blocks(blocks, copy_guards, copies);
 	status = philox_stream_synchronize(pool_device(copies->pool),
 					   copies->stream);
 	if (copies->status == PHILOX_OK)
 		copies->status = status;
 	copies->size = 0;
 	if (copies->status == PHILOX_OK)
-		pool_walk_blocks(blocks, look_at_zones, copies);
+		pool_walk_blocks(blocks, look_at_guards, copies);
 	free(copies->bytes);
 	return copies->status;
 }
 
 /* With the pool's lock. */
-static enum philox_status check_zones(struct philox_pool *pool,
-				      philox_stream stream)
+static enum philox_status check_guards_of(struct philox_pool *pool,
+					  philox_stream stream)
 {
-	struct zone_copies copies = {.pool = pool, .stream = stream};
+	struct guard_copies copies = {.pool = pool, .stream = stream};
 	enum philox_status status = PHILOX_OK;
 
 	pool_settle(pool);
@@ -197,7 +197,7 @@ enum philox_status philox_pool_check(struct philox_pool *pool,
 			0);
 	pool_refresh(pool);
 	pool_lock(pool);
-	status = check_zones(pool, stream);
+	status = check_guards_of(pool, stream);
 	pool_unlock(pool);
 	return pool_report(pool, status, 0);
 }

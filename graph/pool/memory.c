@@ -104,7 +104,8 @@ static enum philox_status wait_for_work(struct philox_pool *pool)
 	if (status != PHILOX_OK)
 		return status;
 	if (pool->touched || (pool->used && !pool->ordered))
-		status = wait_for_stream(device, pool->home, pool->home_thread);
+		status = wait_for_stream(device, pool->last_stream,
+					 pool->last_thread);
 	else if (pool->used)
 		status = philox_event_synchronize(device, pool->event);
 	for (size_t i = 0; status == PHILOX_OK && i < pool->n_streams; i++)

@@ -18,16 +18,16 @@
  * Note [Pools]
  * ~~~~~~~~~~~~
  * The blocks are those of alloc/pool/pool.h (Note [Pool]), whose owners stand
- * for streams here. HOME's memory is free for whatever the pool itself puts in
+ * for streams here. SHARED's memory is free for whatever the pool itself puts in
  * order: sessions and launches. What a stream frees is its own, in a session as
- * outside; when a session ends, its streams' memory goes to HOME.
+ * outside; when a session ends, its streams' memory goes to SHARED.
  *
  * The pool's own order is a chain: each launch of a graph that was captured in
  * the pool, and each warm-up, comes after the one before. The stream of the
- * last one is home. After it an event is recorded there; the next one waits for
+ * last one is the pool's last stream. After it an event is recorded there; the next one waits for
  * that if it is on another stream, and is on its way before another may begin:
  * so a launch takes the pool's turn in its prologue and gives it back in its
- * epilogue. Outside sessions home may use HOME's memory, any other stream only
+ * epilogue. Outside sessions the last stream may use SHARED's memory, any other stream only
  * after a wait. Events are recorded where something has just been queued, so a
  * stream that was destroyed since is never asked.
  *
@@ -102,8 +102,8 @@ struct philox_pool {
 	struct pool_capture *captures;
 
 	philox_event event; /* at the end of the last launch or warm-up */
-	philox_stream home; /* its stream */
-	pthread_t home_thread;
+	philox_stream last_stream; /* its stream */
+	pthread_t last_thread;
 	int used;    /* there was one, or memory was freed */
 	int ordered; /* the event was recorded there */
 	int touched; /* memory was freed there outside sessions since,
@@ -177,34 +177,34 @@ static inline struct philox_device *pool_device(const struct philox_pool *pool)
  */
 int pool_means_ours(philox_stream stream, pthread_t thread);
 
-/* pool_is_home() tells whether a stream is the one of the last launch. */
-int pool_is_home(const struct philox_pool *pool, philox_stream stream);
+/* pool_is_last_stream() tells whether a stream is the one of the last launch. */
+int pool_is_last_stream(const struct philox_pool *pool, philox_stream stream);
 
 /*
- * pool_shares_home() tells whether a stream may use HOME's memory now: all do in
- * a session, only home does outside, and nobody else does while a launch is on
+ * pool_may_share() tells whether a stream may use SHARED's memory now: all do in
+ * a session, only the last stream does outside, and nobody else does while a launch is on
  * its way.
  */
-int pool_shares_home(const struct philox_pool *pool, philox_stream stream);
+int pool_may_share(const struct philox_pool *pool, philox_stream stream);
 
 /*
- * pool_owner() finds or makes the owner that a stream is here and now: HOME
- * itself for home outside sessions. ERROR_MEMORY.
+ * pool_owner() finds or makes the owner that a stream is here and now: SHARED
+ * itself for the last stream outside sessions. ERROR_MEMORY.
  */
 enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 			      uint32_t *owner);
 
-/* pool_follow() has a stream wait for home, or refuses it: ERROR_BUSY. */
+/* pool_follow() has a stream wait for the last one, or refuses it: ERROR_BUSY. */
 enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream);
 
 /*
- * pool_move_home() notes, and marks by the event, that a stream is home.
- * pool_touch_home() notes that memory is freed on a stream: the first one is
- * home if nothing else is.
+ * pool_set_last_stream() notes, and marks by the event, that a stream is the last.
+ * pool_note_free() notes that memory is freed on a stream: the first one is
+ * the last stream if there is none.
  */
-enum philox_status pool_move_home(struct philox_pool *pool,
-				  philox_stream stream);
-void pool_touch_home(struct philox_pool *pool, philox_stream stream);
+enum philox_status pool_set_last_stream(struct philox_pool *pool,
+					philox_stream stream);
+void pool_note_free(struct philox_pool *pool, philox_stream stream);
 
 /*
  * pool_borrow() has a stream, whose capture is `info`, wait for a stream whose
@@ -279,13 +279,13 @@ enum philox_status pool_put_back(struct philox_pool *pool,
 				 const struct pool_checkpoint *checkpoint,
 				 const struct pool_ids *ids);
 
-/* --- guard: zones around blocks, and patterns in them --------------------- */
+/* --- guard: guards around blocks, and patterns in them --------------------- */
 
 /*
  * With the pool's lock.
  */
 
-/* pool_paint() writes zones and pattern of a new block on its stream. */
+/* pool_paint() writes guards and pattern of a new block on its stream. */
 enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 			      const struct pool_block *block);
 

@@ -120,7 +120,7 @@ static void end_blocks(struct philox_pool *pool, int undo)
 		if (n < sizeof(owners) / sizeof(owners[0]))
 			owners[n++] = (uint32_t)i + 1;
 		else
-			pool_give(pool->blocks, (uint32_t)i + 1, POOL_HOME);
+			pool_give(pool->blocks, (uint32_t)i + 1, POOL_SHARED);
 	}
 	pool_session_end(pool->blocks, owners, n, undo, &session->figures);
 	pool->session = NULL;
@@ -300,7 +300,7 @@ static enum philox_status end_on_stream(struct philox_pool *pool,
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
-	return pool_move_home(pool, stream);
+	return pool_set_last_stream(pool, stream);
 }
 
 static void forget_undone(struct philox_pool *pool,
@@ -431,7 +431,7 @@ static enum philox_status order_owners(struct philox_pool *pool,
 		status = pool_owner(pool, after, &to);
 	if (status == PHILOX_OK && from != to) {
 		pool_give(pool->blocks, from, to);
-		pool->touched |= to == POOL_HOME;
+		pool->touched |= to == POOL_SHARED;
 	}
 	return status;
 }
@@ -447,8 +447,8 @@ static enum philox_status order_streams(struct philox_pool *pool,
 	status = pool_admit(pool, info);
 	if (status != PHILOX_OK)
 		return status;
-	if (!pool->session && pool_is_home(pool, before))
-		status = pool_move_home(pool, after);
+	if (!pool->session && pool_is_last_stream(pool, before))
+		status = pool_set_last_stream(pool, after);
 	else
 		status = order_owners(pool, before, after);
 	if (status == PHILOX_OK)

@@ -18,22 +18,23 @@ int pool_means_ours(philox_stream stream, pthread_t thread)
 	       pthread_equal(thread, pthread_self());
 }
 
-int pool_is_home(const struct philox_pool *pool, philox_stream stream)
+int pool_is_last_stream(const struct philox_pool *pool, philox_stream stream)
 {
-	return pool->used && pool->home == stream &&
-	       pool_means_ours(stream, pool->home_thread);
+	return pool->used && pool->last_stream == stream &&
+	       pool_means_ours(stream, pool->last_thread);
 }
 
-/* While a launch is on its way, HOME's memory is its. */
-static int serves_home(const struct philox_pool *pool, philox_stream stream)
+/* While a launch is on its way, SHARED's memory is its. */
+static int serves_last_stream(const struct philox_pool *pool,
+			      philox_stream stream)
 {
 	return !pool->session && pool->turn == TURN_FREE &&
-	       pool_is_home(pool, stream);
+	       pool_is_last_stream(pool, stream);
 }
 
-int pool_shares_home(const struct philox_pool *pool, philox_stream stream)
+int pool_may_share(const struct philox_pool *pool, philox_stream stream)
 {
-	return pool->session || serves_home(pool, stream) ||
+	return pool->session || serves_last_stream(pool, stream) ||
 	       (!pool->used && pool->turn == TURN_FREE);
 }
 
@@ -72,8 +73,8 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 	const int in_session = pool->session != NULL;
 	size_t index;
 
-	if (serves_home(pool, stream)) {
-		*owner = POOL_HOME;
+	if (serves_last_stream(pool, stream)) {
+		*owner = POOL_SHARED;
 		return PHILOX_OK;
 	}
 	if (!array_grow(&pool->streams, pool->n_streams, 1,
@@ -89,12 +90,12 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 	return PHILOX_OK;
 }
 
-/* --- home ----------------------------------------------------------------- */
+/* --- the last stream ------------------------------------------------------ */
 
-static enum philox_status record_home(struct philox_pool *pool)
+static enum philox_status record_last_stream(struct philox_pool *pool)
 {
-	enum philox_status status =
-		philox_event_record(pool_device(pool), pool->event, pool->home);
+	enum philox_status status = philox_event_record(
+		pool_device(pool), pool->event, pool->last_stream);
 
 	pool->ordered = status == PHILOX_OK;
 	if (status != PHILOX_OK)
@@ -104,23 +105,24 @@ static enum philox_status record_home(struct philox_pool *pool)
 }
 
 /* A stream that memory was freed on lives, and may be asked. */
-static enum philox_status mark_home(struct philox_pool *pool)
+static enum philox_status mark_last_stream(struct philox_pool *pool)
 {
 	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
 	enum philox_status status = PHILOX_OK;
 
 	if (pool->flags & PHILOX_POOL_STRICT || !pool->touched)
 		return PHILOX_OK;
-	if (!pool_means_ours(pool->home, pool->home_thread))
+	if (!pool_means_ours(pool->last_stream, pool->last_thread))
 		return status_set(PHILOX_ERROR_BUSY,
 				  "pool '%s' is in use on the default stream "
 				  "of another thread, which alone can order it",
 				  pool->name);
-	status = device_capture_info(pool_device(pool), pool->home, &info);
+	status = device_capture_info(pool_device(pool), pool->last_stream,
+				     &info);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	if (info.status == PHILOX_CAPTURE_NONE)
-		return record_home(pool);
+		return record_last_stream(pool);
 	return status_set(PHILOX_ERROR_BUSY,
 			  "pool '%s' is in use on a stream that is capturing "
 			  "now, which no other can wait for",
@@ -131,9 +133,9 @@ enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
 {
 	enum philox_status status;
 
-	if (!pool->used || pool_is_home(pool, stream))
+	if (!pool->used || pool_is_last_stream(pool, stream))
 		return PHILOX_OK;
-	status = mark_home(pool);
+	status = mark_last_stream(pool);
 	if (status != PHILOX_OK)
 		return status;
 	if (!pool->ordered)
@@ -153,39 +155,39 @@ enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
 	return PHILOX_OK;
 }
 
-/* What a stream has freed is as well ordered as the rest once it is home. */
-static void give_to_home(struct philox_pool *pool, philox_stream stream)
+/* What the last stream has freed is as well ordered as the rest. */
+static void give_to_shared(struct philox_pool *pool, philox_stream stream)
 {
 	size_t index = find_stream(pool, stream, 0);
 
 	if (index < pool->n_streams && is_stream(&pool->streams[index], stream))
-		pool_give(pool->blocks, (uint32_t)index + 1, POOL_HOME);
+		pool_give(pool->blocks, (uint32_t)index + 1, POOL_SHARED);
 }
 
-enum philox_status pool_move_home(struct philox_pool *pool,
-				  philox_stream stream)
+enum philox_status pool_set_last_stream(struct philox_pool *pool,
+					philox_stream stream)
 {
-	give_to_home(pool, stream);
-	pool->home = stream;
-	pool->home_thread = pthread_self();
+	give_to_shared(pool, stream);
+	pool->last_stream = stream;
+	pool->last_thread = pthread_self();
 	pool->used = 1;
 	pool->touched = 0;
 	pool->ordered = 0;
 	if (pool->flags & PHILOX_POOL_STRICT)
 		return PHILOX_OK;
-	return record_home(pool);
+	return record_last_stream(pool);
 }
 
-void pool_touch_home(struct philox_pool *pool, philox_stream stream)
+void pool_note_free(struct philox_pool *pool, philox_stream stream)
 {
 	if (pool->session)
 		return;
 	if (!pool->used && pool->turn == TURN_FREE) {
-		pool->home = stream;
-		pool->home_thread = pthread_self();
+		pool->last_stream = stream;
+		pool->last_thread = pthread_self();
 		pool->used = 1;
 	}
-	if (serves_home(pool, stream))
+	if (serves_last_stream(pool, stream))
 		pool->touched = 1;
 }
 
@@ -237,21 +239,21 @@ static void note_wait(struct philox_pool *pool)
 		  "needs");
 }
 
-/* Outside sessions HOME's memory is there for who waits for home. */
-static enum philox_status borrow_home(struct philox_pool *pool,
-				      philox_stream stream,
-				      struct pool_request *request)
+/* Outside sessions a stream that waits for the last one may use SHARED's. */
+static enum philox_status borrow_shared(struct philox_pool *pool,
+					philox_stream stream,
+					struct pool_request *request)
 {
 	enum philox_status status;
 
-	if (request->home || !pool_owns(pool->blocks, POOL_HOME))
+	if (request->shared || !pool_owns(pool->blocks, POOL_SHARED))
 		return PHILOX_NOT_READY;
 	if (pool->turn != TURN_FREE)
 		return PHILOX_NOT_READY;
 	status = pool_follow(pool, stream);
 	if (status != PHILOX_OK)
 		return status;
-	request->home = 1;
+	request->shared = 1;
 	note_wait(pool);
 	return PHILOX_OK;
 }
@@ -266,7 +268,7 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
 	if (pool->flags & PHILOX_POOL_STRICT)
 		return PHILOX_NOT_READY;
 	if (lender == UINT32_MAX)
-		return borrow_home(pool, stream, request);
+		return borrow_shared(pool, stream, request);
 	status = check_lender(pool, &pool->streams[lender - 1], info);
 	if (status == PHILOX_OK)
 		status = wait_for(pool, stream,
@@ -274,7 +276,7 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
 	if (status != PHILOX_OK)
 		return status;
 	pool_give(pool->blocks, lender, request->owner);
-	pool->touched |= request->owner == POOL_HOME;
+	pool->touched |= request->owner == POOL_SHARED;
 	note_wait(pool);
 	return PHILOX_OK;
 }

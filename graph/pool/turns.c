@@ -186,7 +186,8 @@ static void leave_pool(struct pool_capture *capture, philox_stream stream,
 	struct philox_pool *pool = capture->pool;
 
 	pthread_mutex_lock(&pool->lock);
-	if (launched == PHILOX_OK && pool_move_home(pool, stream) != PHILOX_OK)
+	if (launched == PHILOX_OK &&
+	    pool_set_last_stream(pool, stream) != PHILOX_OK)
 		pool_post(pool, PHILOX_LOG_WARNING, "launch not recorded", 0, 0,
 			  "cannot tell other streams when '%s' ends: %s",
 			  pool->launching, status_bare());

@@ -108,7 +108,7 @@ static enum philox_status make_runner(struct philox_context *context,
 	made->pool->refresh = refresh_pool;
 	made->pool->wait = fences_wait;
 	made->context = context;
-	made->zones = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
+	made->guards = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
 	pthread_mutex_init(&made->fences_lock, NULL);

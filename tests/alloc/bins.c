@@ -185,7 +185,7 @@ Test(pool_bins, the_lowest_aligned_block_of_a_size_is_taken)
 	const struct pool_settings settings = {.kind = POOL_EXPANDABLE,
 					       .reserve = UNITS(16384)};
 	struct pool_request request = {
-		.size = UNITS(3), .home = 1, .alignment = UNITS(8)};
+		.size = UNITS(3), .shared = 1, .alignment = UNITS(8)};
 	struct pool_block blocks[500], block;
 	struct pool_test t;
 	size_t next = 0;

@@ -137,7 +137,7 @@ Test(pool_blocks, neighbours_of_two_owners_stay_two_blocks_until_one_has_both)
 		PICTURE(&t, "F8/1 L1 F119/0");
 		cr_assert(pool_owns(t.pool, 1) == UNITS(8));
 		pool_give(t.pool, 1, 1);
-		pool_give(t.pool, 1, POOL_HOME);
+		pool_give(t.pool, 1, POOL_SHARED);
 		PICTURE(&t, "F8/0 L1 F119/0");
 	}
 }
@@ -206,10 +206,10 @@ Test(pool_blocks, the_lender_is_the_lowest_owner_whose_memory_would_do)
 {
 	const struct pool_request eight = {.size = UNITS(8),
 					   .owner = 1,
-					   .home = 1},
+					   .shared = 1},
 				  nine = {.size = UNITS(9),
 					  .owner = 1,
-					  .home = 1},
+					  .shared = 1},
 				  alone = {.size = UNITS(8), .owner = 1};
 	struct pool_test t;
 	struct pool_block b[6], block;
@@ -238,7 +238,7 @@ Test(pool_blocks, blocks_are_aligned_as_asked_and_the_rest_stays_free)
 {
 	struct pool_test t;
 	struct pool_block block;
-	struct pool_request request = {.size = 1, .home = 1};
+	struct pool_request request = {.size = 1, .shared = 1};
 
 	ON_BOTH_KINDS(t)
 	{
@@ -269,7 +269,7 @@ Test(pool_blocks, margins_lie_around_a_block_and_are_never_found)
 	const struct pool_settings settings = {
 		.kind = POOL_PLAIN, .step = UNITS(128), .margin = UNITS(2)};
 	const struct pool_request request = {
-		.size = 700, .alignment = 4096, .home = 1, .tag = "m"};
+		.size = 700, .alignment = 4096, .shared = 1, .tag = "m"};
 	struct pool_block a, b, found;
 	struct pool_test t;
 

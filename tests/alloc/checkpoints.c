@@ -40,7 +40,7 @@ static enum philox_status go_back(struct pool_test *t, const struct moment *m,
 		if (j == m->n)
 			dead[n_dead++] = now[i];
 	}
-	return pool_restore(t->pool, m->made, POOL_HOME, m->ids, m->n, dead,
+	return pool_restore(t->pool, m->made, POOL_SHARED, m->ids, m->n, dead,
 			    n_dead, freed, revived);
 }
 
@@ -263,7 +263,7 @@ static void refuses(struct pool_test *t, const struct moment *m,
 	char before[1024];
 
 	snprintf(before, sizeof(before), "%s", picture(t));
-	FAILS(pool_restore(t->pool, m->made, POOL_HOME, m->ids, m->n, dead,
+	FAILS(pool_restore(t->pool, m->made, POOL_SHARED, m->ids, m->n, dead,
 			   n_dead, &freed, &revived),
 	      expected);
 	whole(t);

@@ -7,7 +7,7 @@
 
 static struct pool_request of_units(size_t units)
 {
-	return (struct pool_request){.size = UNITS(units), .home = 1};
+	return (struct pool_request){.size = UNITS(units), .shared = 1};
 }
 
 Test(pool_growth, an_extent_has_the_step_s_size_or_what_is_needed)
@@ -389,7 +389,7 @@ Test(pool_growth, a_plain_pool_in_small_extents_is_aligned_all_the_same)
 {
 	const struct pool_settings settings = {.kind = POOL_PLAIN, .step = 1};
 	const struct pool_request request = {
-		.size = 1, .alignment = POOL_ALIGNMENT_MAX, .home = 1};
+		.size = 1, .alignment = POOL_ALIGNMENT_MAX, .shared = 1};
 	struct pool_block block;
 	struct pool_test t;
 	size_t mapped;

@@ -44,7 +44,8 @@ static void open_large(struct pool_test *t, int kind)
 /* Takes until there is no memory for another record; how many there are. */
 static size_t take_all(struct pool_test *t, struct pool_block *last)
 {
-	const struct pool_request request = {.size = 1, .home = 1, .tag = "x"};
+	const struct pool_request request = {
+		.size = 1, .shared = 1, .tag = "x"};
 	struct pool_figures was, is;
 	enum philox_status status;
 	size_t n = 0;
@@ -111,7 +112,7 @@ Test(pool_records, checkpoints_and_restores_say_what_they_lack_memory_for)
 
 	open_large(&t, POOL_PLAIN);
 	for (int i = 0; i < N; i++) {
-		const struct pool_request request = {.size = 1, .home = 1};
+		const struct pool_request request = {.size = 1, .shared = 1};
 
 		OK(pool_take(t.pool, &request, &block));
 		ids[i] = block.id;

@@ -153,7 +153,7 @@ Test(pool_refusals, requests_that_no_pool_can_meet)
 
 Test(pool_refusals, a_size_that_memory_could_have_is_out_of_memory)
 {
-	const struct pool_request huge = {.size = (size_t)1 << 45, .home = 1};
+	const struct pool_request huge = {.size = (size_t)1 << 45, .shared = 1};
 	struct pool_block block;
 	struct pool_test t;
 	size_t mapped;
@@ -256,10 +256,10 @@ Test(pool_refusals, owners_that_there_are_not_have_nothing)
 	{
 		take(&t, 1, 0);
 		pool_session_begin(t.pool);
-		pool_give(t.pool, POOL_HOME, POOL_OWNERS_MAX);
-		pool_give(t.pool, UINT32_MAX, POOL_HOME);
+		pool_give(t.pool, POOL_SHARED, POOL_OWNERS_MAX);
+		pool_give(t.pool, UINT32_MAX, POOL_SHARED);
 		pool_session_end(t.pool, owners, 2, 0, &f);
-		cr_assert(pool_owns(t.pool, POOL_HOME) == UNITS(127));
+		cr_assert(pool_owns(t.pool, POOL_SHARED) == UNITS(127));
 		cr_assert(pool_owns(t.pool, POOL_OWNERS_MAX) == 0);
 		put(&t, take(&t, 1, POOL_OWNERS_MAX - 1), POOL_OWNERS_MAX - 1);
 		cr_assert(pool_owns(t.pool, POOL_OWNERS_MAX - 1) == UNITS(1));

@@ -186,7 +186,7 @@ static void work(struct pool_test *t)
 {
 	struct pool_block held[6] = {{0}};
 	const struct pool_request aligned = {
-		.size = UNITS(7), .alignment = 8192, .owner = 2, .home = 1};
+		.size = UNITS(7), .alignment = 8192, .owner = 2, .shared = 1};
 	uint32_t state = 99;
 	size_t mapped;
 

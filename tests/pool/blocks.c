@@ -74,7 +74,7 @@ POOL_PROMISE(pool_blocks, a_full_pool_waits_for_another_stream)
 	cr_assert_eq(calls_of(f, "stream_query"), 0);
 }
 
-POOL_PROMISE(pool_blocks, another_stream_waits_for_home)
+POOL_PROMISE(pool_blocks, another_stream_waits_for_the_last_one)
 {
 	struct philox_pool *limited = make_limited(f, 0);
 	struct philox_pool_block block =

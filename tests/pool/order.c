@@ -19,8 +19,8 @@ static struct counts count(const struct fixture *f)
 			       calls_of(f, "event_wait")};
 }
 
-/* A stream that is home, with memory of its own that was freed. */
-static void make_home(struct fixture *f, struct philox_pool *pool)
+/* The last stream, with memory of its own that was freed. */
+static void make_last_stream(struct fixture *f, struct philox_pool *pool)
 {
 	struct philox_pool_block block = make_block(pool, f->stream, 600);
 
@@ -58,7 +58,7 @@ POOL_PROMISE(pool_order, a_capture_does_not_use_what_its_stream_freed_eagerly)
 {
 	struct philox_pool_block eager, captured;
 
-	make_home(f, pool);
+	make_last_stream(f, pool);
 	eager = freed_on(pool, f->side);
 	captured = capture_on_side(f, pool);
 	cr_assert_neq(captured.address, eager.address);
@@ -80,7 +80,7 @@ POOL_PROMISE(pool_order, home_that_was_ordered_is_waited_for_anew)
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 	cr_assert_eq(count(f).waits, before.waits + 1);
 	cr_assert_eq(count(f).records, before.records + 2,
-		     "at home's end, then at the launch's");
+		     "at the last stream's end, then at the launch's");
 }
 
 POOL_PROMISE(pool_order, nobody_has_the_memory_of_a_launch_on_its_way)

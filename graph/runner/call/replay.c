@@ -152,7 +152,7 @@ static int end_chain(struct philox_runner *runner, philox_stream stream,
 
 	pthread_mutex_lock(&pool->lock);
 	if (launched != PHILOX_OK)
-		pool_move_home(pool, stream);
+		pool_set_last_stream(pool, stream);
 	ordered = pool->ordered;
 	if (!ordered)
 		pool->touched = 1;

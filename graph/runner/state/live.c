@@ -11,7 +11,7 @@
 struct block_range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes)
 {
-	const uintptr_t margin = runner->zones ? POOL_UNIT : 0;
+	const uintptr_t margin = runner->guards ? POOL_UNIT : 0;
 	const uintptr_t begin = (uintptr_t)address;
 	const uintptr_t taken = (bytes + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
 

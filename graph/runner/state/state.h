@@ -390,7 +390,7 @@ struct philox_runner {
 	struct philox_pool_session *spare_stuck; /* see `stuck` */
 	char name[64];
 	int eager, verify;       /* PHILOX_RUNNER */
-	int zones;               /* the pool's margins */
+	int guards;              /* the pool's margins */
 	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
 	struct philox_function *functions;
 	struct philox_run run;

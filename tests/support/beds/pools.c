@@ -58,7 +58,7 @@ static struct pool_block take_as(struct pool_test *t,
 struct pool_block take(struct pool_test *t, size_t units, uint32_t owner)
 {
 	const struct pool_request request = {
-		.size = UNITS(units), .owner = owner, .home = 1};
+		.size = UNITS(units), .owner = owner, .shared = 1};
 
 	return take_as(t, &request);
 }
@@ -67,7 +67,7 @@ struct pool_block take_tagged(struct pool_test *t, size_t units,
 			      const char *tag)
 {
 	const struct pool_request request = {
-		.size = UNITS(units), .tag = tag, .home = 1};
+		.size = UNITS(units), .tag = tag, .shared = 1};
 
 	return take_as(t, &request);
 }

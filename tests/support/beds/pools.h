@@ -26,7 +26,7 @@ void pool_test_close(struct pool_test *t);
 void whole(const struct pool_test *t);
 
 /*
- * take() takes `units` for an owner who may use HOME's memory, growing if need
+ * take() takes `units` for an owner who may use SHARED's memory, growing if need
  * be; put() frees it for the owner.
  */
 struct pool_block take(struct pool_test *t, size_t units, uint32_t owner);

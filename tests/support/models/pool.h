@@ -104,7 +104,7 @@ void model_map(struct model *model, const struct model_extent *extent,
 int model_may_unmap(const struct model *model, size_t extent);
 void model_unmap(struct model *model, size_t extent);
 
-/* The units that the owners below n have; the longest piece of HOME's. */
+/* The units that the owners below n have; the longest piece of SHARED's. */
 void model_sums(const struct model *model, size_t *owned, uint32_t n,
 		size_t *largest);
 size_t model_owns(const struct model *model, uint32_t owner);

@@ -307,7 +307,7 @@ static struct pool_request choose_request(struct pool_game *game, uint32_t *tag)
 	if (one_in(game, 4))
 		request.alignment = (size_t)1 << choose(game, 17);
 	request.owner = one_in(game, 2) ? 0 : choose(game, OWNERS);
-	request.home = !one_in(game, 5);
+	request.shared = !one_in(game, 5);
 	return request;
 }
 
@@ -321,7 +321,7 @@ static struct model_need need_of(const struct pool_request *request)
 		.owners = {request->owner},
 		.n_owners = 1};
 
-	if (request->home && request->owner)
+	if (request->shared && request->owner)
 		need.owners[need.n_owners++] = 0;
 	return need;
 }
