@@ -62,10 +62,10 @@ WITH_WERROR := $(filter-out 0,$(WERROR))
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-# --- the version, which include/philox/version.h says -------------------------
+# --- the version, which include/philox/status.h says -------------------------
 
 version = $(shell sed -n 's/^.define PHILOX_VERSION_$(1) //p' \
-	include/philox/version.h)
+	include/philox/status.h)
 MAJOR   := $(call version,MAJOR)
 MINOR   := $(call version,MINOR)
 VERSION := $(MAJOR).$(MINOR).$(call version,PATCH)
@@ -74,7 +74,7 @@ SONAME  := libphilox.so.$(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 
 NODE := $(shell sed -n 's/^PHILOX_\([0-9.]*\) {.*/\1/p' lib/base/philox.map | tail -n 1)
 ifneq ($(NODE),$(MAJOR).$(MINOR))
-$(error include/philox/version.h says $(VERSION), but the newest node of \
+$(error include/philox/status.h says $(VERSION), but the newest node of \
 	lib/base/philox.map is PHILOX_$(NODE))
 endif
 
@@ -529,7 +529,7 @@ fill_in = sed $(call put,VERSION,$(VERSION)) $(call put,MAJOR,$(MAJOR)) \
 	-e "s|@POINTER@|$$(echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)|" $(3) >$(4)
 
 # The package of the build tree: cmake -Dphilox_DIR=.../build/cmake
-$(BUILD)/cmake/%.cmake: install/%.cmake.in include/philox/version.h \
+$(BUILD)/cmake/%.cmake: install/%.cmake.in include/philox/status.h \
 		$(BUILD)/stamp.link
 	$(call say,GEN)
 	@mkdir -p $(@D)

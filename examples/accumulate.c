@@ -26,7 +26,7 @@ static struct philox_ticket forward(struct philox_region *layer,
 	struct philox_pass pass;
 
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, all, 0.1, x, y));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.1, x, y));
 	TRY(philox_forward_commit(&pass, &ticket));
 	return ticket;
 }
@@ -38,7 +38,7 @@ static void backward(struct philox_region *layer, philox_stream stream,
 	struct philox_pass pass;
 
 	TRY(philox_backward_begin(layer, ticket, stream, flags, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, all, 0.1, dy, dx));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.1, dy, dx));
 	TRY(philox_backward_commit(&pass, 0));
 }
 
@@ -46,12 +46,12 @@ int main(void)
 {
 	static const int order[MICROBATCHES] = {2, 0, 3, 1};
 	static float ones[N], y[MICROBATCHES][N], dx[MICROBATCHES][N];
-	const struct philox_op op = {.name = "dropout"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1,
-						      .pending = MICROBATCHES};
+	const struct philox_op_desc op = {.name = "dropout"};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "layer",
+						   .ops = &op,
+						   .n_ops = 1,
+						   .pending = MICROBATCHES};
 	struct philox_ticket tickets[MICROBATCHES];
 	struct philox_device *device;
 	struct philox_context *context;
@@ -73,7 +73,8 @@ int main(void)
 	for (int i = 0; i < MICROBATCHES; i++)
 		tickets[i] = forward(layer, stream, in, row(forth, i));
 	/* the first half of a split backward keeps its ticket */
-	backward(layer, stream, tickets[2], PHILOX_RETAIN, in, row(back, 2));
+	backward(layer, stream, tickets[2], PHILOX_PASS_RETAIN, in,
+		 row(back, 2));
 	for (int i = 0; i < MICROBATCHES; i++)
 		backward(layer, stream, tickets[order[i]], 0, in,
 			 row(back, order[i]));

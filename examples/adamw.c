@@ -83,7 +83,7 @@ static void begin(struct run *run)
 	TRY(philox_memory_alloc(run->device, 2 * sizeof(gradients),
 				&run->averages));
 	TRY(philox_memory_alloc(run->device, sizeof(gradients), &run->updated));
-	TRY(philox_memory_alloc(run->device, PHILOX_VALUE_SIZE, &run->cell));
+	TRY(philox_memory_alloc(run->device, PHILOX_PARAM_BYTES, &run->cell));
 	for (int i = 0; i < N; i++) {
 		gradients[i] = (float)(i % 7 - 3);
 		weights[i] = 0x3f80; /* 1 */
@@ -123,13 +123,13 @@ static void update(const struct run *run, const void *step)
 				   .updated = run->updated};
 	struct philox_pass pass;
 
-	TRY(philox_forward_begin(run->region, run->stream, PHILOX_INFERENCE,
-				 &pass));
-	TRY(philox_launch_host(run->device, run->stream, adamw, &args,
-			       sizeof(args)));
-	TRY(philox_stochastic_round(&pass, 0, PHILOX_BF16,
-				    philox_elements(0, N), run->updated,
-				    run->weights));
+	TRY(philox_forward_begin(run->region, run->stream,
+				 PHILOX_PASS_INFERENCE, &pass));
+	TRY(philox_stream_launch_host(run->device, run->stream, adamw, &args,
+				      sizeof(args)));
+	TRY(philox_pass_stochastic_round(&pass, 0, PHILOX_DTYPE_BF16,
+					 philox_span_elements(0, N),
+					 run->updated, run->weights));
 	TRY(philox_forward_commit(&pass, NULL));
 }
 
@@ -141,7 +141,7 @@ static void train_eagerly(uint16_t *weights)
 	for (int i = 0; i < STEPS; i++) {
 		const struct step step = step_of(i);
 
-		TRY(philox_value_write(run.context, run.stream, run.cell, &step,
+		TRY(philox_param_write(run.context, run.stream, run.cell, &step,
 				       sizeof(step)));
 		update(&run, run.cell);
 	}
@@ -151,7 +151,7 @@ static void train_eagerly(uint16_t *weights)
 static void train_captured(uint16_t *weights)
 {
 	struct step step = step_of(0);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_graph *graph;
 	struct run run;
 	size_t index;
@@ -159,14 +159,14 @@ static void train_captured(uint16_t *weights)
 
 	begin(&run);
 	TRY(philox_capture_begin(run.context, run.stream));
-	TRY(philox_capture_value(run.context, run.stream, "step", &step,
+	TRY(philox_capture_param(run.context, run.stream, "step", &step,
 				 sizeof(step), &cell));
 	update(&run, cell);
 	TRY(philox_capture_end(run.context, run.stream, &graph));
-	TRY(philox_graph_value_index(graph, "step", &index));
+	TRY(philox_graph_param_index(graph, "step", &index));
 	for (int i = 0; i < STEPS; i++) {
 		step = step_of(i);
-		TRY(philox_graph_set_value(graph, index, &step, sizeof(step)));
+		TRY(philox_graph_set_param(graph, index, &step, sizeof(step)));
 		TRY(philox_graph_launch(graph, run.stream, &use, 1));
 	}
 	end(&run, weights);

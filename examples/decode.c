@@ -3,8 +3,8 @@
  *
  * Six requests share three slots. Each round samples a slot's next four
  * positions at once, with the draws that four rounds would have made, and keeps
- * as many as a draft had guessed, and one more; how many, only the device knows.
- * A round is one captured graph. The tokens of each request are those of
+ * as many as a draft had guessed, and one more; how many, only the device
+ * knows. A round is one captured graph. The tokens of each request are those of
  * decoding it alone, token by token.
  */
 #include <string.h>
@@ -88,20 +88,21 @@ static struct philox_graph *capture(struct philox_context *context,
 					       .steps = on->step_of};
 	const struct philox_row_list slots = {
 		.size = sizeof(slots), .mask = on->slot_runs, .n = SLOTS};
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = on->logits,
-					     .dtype = PHILOX_F32,
-					     .vocab = VOCAB,
-					     .pitch = VOCAB,
-					     .temperature = 0.7,
-					     .tokens = on->tokens,
-					     .flags = PHILOX_ROWS_KEEP};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = on->logits,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = VOCAB,
+						  .pitch = VOCAB,
+						  .temperature = 0.7,
+						  .tokens = on->tokens,
+						  .flags = PHILOX_ROWS_KEEP};
 	struct philox_graph *graph;
 
 	TRY(philox_capture_begin(context, stream));
-	TRY(philox_launch_host(device, stream, run_model, &on, sizeof(on)));
+	TRY(philox_stream_launch_host(device, stream, run_model, &on,
+				      sizeof(on)));
 	TRY(philox_sample_rows(rows, stream, &drafts, &sample));
-	TRY(philox_launch_host(device, stream, verify, &on, sizeof(on)));
+	TRY(philox_stream_launch_host(device, stream, verify, &on, sizeof(on)));
 	TRY(philox_rows_advance_by(rows, stream, &slots, 4, on->kept));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
@@ -158,13 +159,13 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 			 int32_t out[LENGTH])
 {
 	const struct philox_row_list first = {.size = sizeof(first), .n = 1};
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = on->logits,
-					     .dtype = PHILOX_F32,
-					     .vocab = VOCAB,
-					     .pitch = VOCAB,
-					     .temperature = 0.7,
-					     .tokens = on->tokens};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = on->logits,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = VOCAB,
+						  .pitch = VOCAB,
+						  .temperature = 0.7,
+						  .tokens = on->tokens};
 
 	seat(rows, stream, on, 0, request);
 	for (int position = 0; position < LENGTH; position++) {
@@ -178,7 +179,7 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 
 int main(void)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "slots", .count = SLOTS};
 	static int32_t together[REQUESTS][LENGTH], alone[REQUESTS][LENGTH];
 	struct philox_device *device;

@@ -26,7 +26,8 @@ static struct philox_graph *capture(struct philox_context *context,
 					  &pass));
 	else
 		TRY(philox_forward_begin(layer, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, whole, 0.5, in, out));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, whole, 0.5, in,
+				out));
 	if (backward)
 		TRY(philox_backward_commit(&pass, 0));
 	else
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
 	struct philox_context *context;
 	struct philox_region *layer;
 	struct philox_graph *forward, *backward;
-	struct philox_use use[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass use[2] = {{{0, 0}, 0, 0}};
 	static float ones[N], mask[4][N];
 	philox_stream stream;
 	void *x, *y;

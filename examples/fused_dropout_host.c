@@ -17,6 +17,6 @@ enum philox_status fused_dropout_host(struct philox_device *device,
 				      philox_stream stream,
 				      const struct fused_dropout *args)
 {
-	return philox_launch_host(device, stream, fused_dropout_loop, args,
-				  sizeof(*args));
+	return philox_stream_launch_host(device, stream, fused_dropout_loop,
+					 args, sizeof(*args));
 }

@@ -103,21 +103,21 @@ static void step(const struct run *run, philox_stream stream,
 		 const struct work *work, const struct philox_pass *pass)
 {
 	struct shared *on = run->on;
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = on->logits,
-					     .dtype = PHILOX_F32,
-					     .vocab = VOCAB,
-					     .pitch = VOCAB,
-					     .temperature = 0.8,
-					     .tokens = on->tokens};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = on->logits,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = VOCAB,
+						  .pitch = VOCAB,
+						  .temperature = 0.8,
+						  .tokens = on->tokens};
 	const struct philox_row_list list = {.size = sizeof(list),
 					     .indices = on->row,
 					     .mask = on->runs,
 					     .n = (uint32_t)work->n};
 	const struct philox_state *states;
 
-	TRY(philox_launch_host(run->device, stream, run_model, work,
-			       sizeof(*work)));
+	TRY(philox_stream_launch_host(run->device, stream, run_model, work,
+				      sizeof(*work)));
 	if (pass) {
 		TRY(philox_pass_states(pass, &states));
 		TRY(philox_sample_states(run->device, stream, states,
@@ -125,8 +125,8 @@ static void step(const struct run *run, philox_stream stream,
 	} else {
 		TRY(philox_sample_rows(run->rows, stream, &list, &sample));
 	}
-	TRY(philox_launch_host(run->device, stream, append, work,
-			       sizeof(*work)));
+	TRY(philox_stream_launch_host(run->device, stream, append, work,
+				      sizeof(*work)));
 }
 
 /* --- in a graph ----------------------------------------------------------- */
@@ -152,8 +152,10 @@ static void capture_body(const struct run *run, struct philox_conditional *loop,
 /* A graph that decodes `n` prompts, from the one that a value names. */
 static struct philox_graph *capture(const struct run *run, int n, int from_rows)
 {
-	const struct philox_conditional_options options = {
-		.size = sizeof(options), .kind = PHILOX_WHILE, .limit = LIMIT};
+	const struct philox_conditional_desc options = {
+		.size = sizeof(options),
+		.kind = PHILOX_CONDITIONAL_WHILE,
+		.limit = LIMIT};
 	struct philox_conditional loop;
 	const int32_t first = 0;
 	struct work work = {.on = run->on, .n = n};
@@ -163,11 +165,11 @@ static struct philox_graph *capture(const struct run *run, int n, int from_rows)
 
 	TRY(philox_stream_create(run->device, 0, &body));
 	TRY(philox_capture_begin(run->context, run->stream));
-	TRY(philox_capture_value(run->context, run->stream, "first", &first,
+	TRY(philox_capture_param(run->context, run->stream, "first", &first,
 				 sizeof(first), &cell));
 	work.first = cell;
-	TRY(philox_launch_host(run->device, run->stream, take_prompts, &work,
-			       sizeof(work)));
+	TRY(philox_stream_launch_host(run->device, run->stream, take_prompts,
+				      &work, sizeof(work)));
 	TRY(philox_conditional_begin(run->context, run->stream, &options,
 				     &loop));
 	capture_body(run, &loop, body, work, from_rows);
@@ -184,9 +186,9 @@ static void launch_each(const struct run *run,
 	struct philox_graph *graph = capture(run, 1, 0);
 
 	for (int32_t i = 0; i < PROMPTS; i++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
-		TRY(philox_graph_set_value(graph, 0, &i, sizeof(i)));
+		TRY(philox_graph_set_param(graph, 0, &i, sizeof(i)));
 		TRY(philox_graph_launch(graph, run->stream, &use, 1));
 		tickets[i] = use.ticket;
 	}
@@ -233,7 +235,8 @@ static void decode_each(const struct run *run)
 		struct philox_pass pass;
 
 		TRY(philox_forward_begin_loop(run->sampler, run->stream,
-					      PHILOX_ON_DEVICE, LIMIT, &pass));
+					      PHILOX_PASS_ON_DEVICE, LIMIT,
+					      &pass));
 		decode(run, i, &pass);
 		TRY(philox_forward_commit(&pass, &ticket));
 	}
@@ -246,7 +249,7 @@ static void decode_again(const struct run *run,
 		struct philox_pass pass;
 
 		TRY(philox_backward_begin(run->sampler, tickets[i], run->stream,
-					  PHILOX_ON_DEVICE, &pass));
+					  PHILOX_PASS_ON_DEVICE, &pass));
 		decode(run, i, &pass);
 		TRY(philox_backward_commit(&pass, 0));
 	}
@@ -262,7 +265,7 @@ static void decode_rows(const struct run *run)
 
 static void begin(struct run *run)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "prompts", .count = PROMPTS};
 	const char *op = "token";
 	void *memory;
@@ -280,7 +283,8 @@ static void begin(struct run *run)
 
 static void end(struct run *run)
 {
-	TRY(philox_check(run->context, NULL)); /* no step beyond the limit */
+	TRY(philox_context_check(run->context,
+				 NULL)); /* no step beyond the limit */
 	philox_context_destroy(run->context);
 	TRY(philox_memory_free(run->device, run->on));
 	TRY(philox_stream_destroy(run->device, run->stream));

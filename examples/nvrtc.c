@@ -75,7 +75,7 @@ static void capture_and_replay(struct philox_device *device, const char *ptx)
 {
 	const char *op = "noise";
 	static float first[N], second[N];
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_context *context;
 	struct philox_region *layer;
 	struct philox_ticket placeholder;

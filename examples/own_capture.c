@@ -2,8 +2,9 @@
  * examples/own_capture.c - a capture of your own, with a fork, adopted
  *
  * Two branches draw for one pass on two streams. The graph is captured,
- * instantiated and destroyed by the program; philox adopts it, so that it can be
- * launched with tickets. own_capture_cuda.c is the same with CUDA's own calls.
+ * instantiated and destroyed by the program; philox adopts it, so that it can
+ * be launched with tickets. own_capture_cuda.c is the same with CUDA's own
+ * calls.
  */
 #include <string.h>
 #include "try.h"
@@ -14,7 +15,7 @@ int main(void)
 {
 	const char *op = "noise";
 	static float first[N], second[N];
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_device *device;
 	struct philox_context *context;
 	struct philox_region *layer;
@@ -44,15 +45,16 @@ int main(void)
 	TRY(philox_event_record(device, fork, main_stream));
 	TRY(philox_event_wait(device, side, fork));
 	TRY(philox_pass_on(&pass, side, &branch)); /* the same numbers there */
-	TRY(philox_normal(&pass, 0, PHILOX_F32, philox_elements(0, HALF), 0, 1,
-			  out));
-	TRY(philox_normal(&branch, 0, PHILOX_F32, philox_elements(HALF, HALF),
-			  0, 1, (float *)out + HALF));
+	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(0, HALF), 0, 1, out));
+	TRY(philox_pass_normal(&branch, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(HALF, HALF), 0, 1,
+			       (float *)out + HALF));
 	TRY(philox_event_record(device, join, side));
 	TRY(philox_event_wait(device, main_stream, join));
 	TRY(philox_forward_commit(&pass, &placeholder));
 	TRY(philox_stream_end_capture(device, main_stream, &native));
-	TRY(philox_native_instantiate(device, native, &exec));
+	TRY(philox_native_graph_instantiate(device, native, &exec));
 	TRY(philox_graph_adopt(context, id, native, exec, &graph));
 
 	TRY(philox_graph_launch(graph, main_stream, &use, 1));

@@ -1,5 +1,6 @@
 /*
- * examples/own_capture_cuda.c - a capture of your own with CUDA's calls, adopted
+ * examples/own_capture_cuda.c - a capture of your own with CUDA's calls,
+ * adopted
  *
  * See own_capture.c. Handles of philox on a cuda device are CUDA's own, so both
  * kinds of calls can be mixed. Builds with CUDA 12 and 13, whose query of a
@@ -40,7 +41,7 @@ int main(void)
 {
 	const char *op = "noise";
 	static float first[N], second[N];
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_device *device;
 	struct philox_context *context;
 	struct philox_region *layer;
@@ -73,10 +74,11 @@ int main(void)
 	CUDA(cudaEventRecord(fork, main_stream));
 	CUDA(cudaStreamWaitEvent(side, fork, 0));
 	TRY(philox_pass_on(&pass, side, &branch)); /* the same numbers there */
-	TRY(philox_normal(&pass, 0, PHILOX_F32, philox_elements(0, HALF), 0, 1,
-			  out));
-	TRY(philox_normal(&branch, 0, PHILOX_F32, philox_elements(HALF, HALF),
-			  0, 1, out + HALF));
+	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(0, HALF), 0, 1, out));
+	TRY(philox_pass_normal(&branch, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(HALF, HALF), 0, 1,
+			       out + HALF));
 	CUDA(cudaEventRecord(join, side));
 	CUDA(cudaStreamWaitEvent(main_stream, join, 0));
 	TRY(philox_forward_commit(&pass, &placeholder));

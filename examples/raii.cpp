@@ -24,8 +24,8 @@ philox_status step(philox_region *layer, philox_stream stream, bool fails,
 	if (status != PHILOX_OK)
 		return status;
 	/* a probability of 2 is refused; leaving aborts the pass */
-	status =
-		philox_dropout(pass, 0, PHILOX_F32, all, fails ? 2 : 0.5, x, y);
+	status = philox_pass_dropout(pass, 0, PHILOX_DTYPE_F32, all,
+				     fails ? 2 : 0.5, x, y);
 	if (status != PHILOX_OK)
 		return status;
 	return philox_forward_commit(pass, ticket);
@@ -61,7 +61,7 @@ philox_status run()
 	    PHILOX_OK)
 		return PHILOX_ERROR_STATE;
 	std::printf("refused: %s\n", philox_error_message());
-	if ((status = philox_region_pending(layer, &pending)))
+	if ((status = philox_region_pending_count(layer, &pending)))
 		return status;
 	std::printf("%zu tickets are owed after it\n", pending);
 	return step(layer, stream, false, x.as<float>(), y.as<float>(),

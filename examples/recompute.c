@@ -16,8 +16,8 @@ static const struct philox_span all = {.count = N};
 /* The layer: h = x + noise, y = dropout(h). */
 static void layer_forward(const struct philox_pass *pass, float *h, float *y)
 {
-	TRY(philox_normal(pass, 0, PHILOX_F32, all, 0, 1, h));
-	TRY(philox_dropout(pass, 1, PHILOX_F32, all, 0.5, h, y));
+	TRY(philox_pass_normal(pass, 0, PHILOX_DTYPE_F32, all, 0, 1, h));
+	TRY(philox_pass_dropout(pass, 1, PHILOX_DTYPE_F32, all, 0.5, h, y));
 }
 
 static struct philox_graph *capture_forward(struct philox_context *context,
@@ -54,7 +54,7 @@ static struct philox_graph *capture_backward(struct philox_context *context,
 	layer_forward(&pass, h, y);
 	TRY(philox_backward_commit(&pass, 0));
 	TRY(philox_backward_begin(layer, ticket, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 1, PHILOX_F32, all, 0.5, dy, dx));
+	TRY(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, all, 0.5, dy, dx));
 	TRY(philox_backward_commit(&pass, 0));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
@@ -68,7 +68,7 @@ int main(void)
 	struct philox_context *context;
 	struct philox_region *layer;
 	struct philox_graph *forward, *backward;
-	struct philox_use made[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass made[2] = {{{0, 0}, 0, 0}};
 	philox_stream stream;
 	void *memory;
 	float *h, *y, *dy, *dx;
@@ -92,7 +92,8 @@ int main(void)
 				       stream));
 	}
 	for (int i = 1; i >= 0; i--) { /* the last forward goes back first */
-		struct philox_use uses[2] = {made[i]}; /* [1] is linked */
+		struct philox_launch_pass uses[2] = {
+			made[i]}; /* [1] is linked */
 
 		TRY(philox_graph_launch(backward, stream, uses, 2));
 		TRY(philox_memory_copy(device, again, y, sizeof(again),

@@ -49,7 +49,8 @@ static void draw_mask(struct run *run, const struct philox_pass *pass,
 	const struct philox_span all = {.count = N};
 	float kept[N];
 
-	TRY(philox_bernoulli(pass, 0, PHILOX_F32, all, 0.5, run->memory));
+	TRY(philox_pass_bernoulli(pass, 0, PHILOX_DTYPE_F32, all, 0.5,
+				  run->memory));
 	TRY(philox_memory_copy(run->device, kept, run->memory, sizeof(kept),
 			       run->stream));
 	TRY(philox_stream_synchronize(run->device, run->stream));

@@ -96,8 +96,8 @@ static enum philox_status launch(struct model *m, philox_stream stream,
 				 void (*kernel)(const void *args),
 				 const struct work *work)
 {
-	return philox_launch_host(m->device, stream, kernel, work,
-				  sizeof(*work));
+	return philox_stream_launch_host(m->device, stream, kernel, work,
+					 sizeof(*work));
 }
 
 /* --- bodies --------------------------------------------------------------- */
@@ -115,8 +115,8 @@ static enum philox_status forward(void *user, struct philox_run *run)
 	DO(launch(m, philox_run_stream(run), multiply,
 		  &(struct work){.in = x, .weights = weights, .out = y}));
 	DO(philox_run_forward_begin(run, m->layer, 0, &pass));
-	DO(philox_dropout(&pass, 0, PHILOX_F32, philox_elements(0, WIDTH), 0.1,
-			  y, y));
+	DO(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(0, WIDTH), 0.1, y, y));
 	DO(philox_forward_commit(&pass, &ticket));
 	return philox_run_output(run, 0, y, BYTES);
 }
@@ -135,8 +135,8 @@ static enum philox_status backward(void *user, struct philox_run *run)
 	DO(philox_run_alloc(run, BYTES, 0, "dx", &dx));
 	DO(philox_run_alloc(run, BYTES, 0, "slopes", &slopes));
 	DO(philox_run_backward_begin(run, m->layer, named_by_call, 0, &pass));
-	DO(philox_dropout(&pass, 0, PHILOX_F32, philox_elements(0, WIDTH), 0.1,
-			  dy, dx));
+	DO(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(0, WIDTH), 0.1, dy, dx));
 	DO(philox_backward_commit(&pass, 0));
 	DO(launch(m, philox_run_stream(run), multiply_back,
 		  &(struct work){.in = x,
@@ -154,7 +154,7 @@ static enum philox_status update(void *user, struct philox_run *run)
 
 	DO(philox_run_input(run, 0, &weights, NULL));
 	DO(philox_run_input(run, 1, &slopes, NULL));
-	DO(philox_run_value(run, 0, &rate));
+	DO(philox_run_param(run, 0, &rate));
 	return launch(
 		user, philox_run_stream(run), descend,
 		&(struct work){.in = slopes, .weights = weights, .rate = rate});
@@ -175,9 +175,10 @@ static enum philox_status decode(void *user, struct philox_run *run)
 	DO(philox_run_alloc(run, n * VOCAB * sizeof(float), 0, "noise",
 			    &noise));
 	DO(philox_run_alloc(run, bytes, 0, "next", &next));
-	DO(philox_run_forward_begin(run, m->sampler, PHILOX_INFERENCE, &pass));
-	DO(philox_gumbel(&pass, 0, PHILOX_F32, philox_elements(0, n * VOCAB),
-			 noise));
+	DO(philox_run_forward_begin(run, m->sampler, PHILOX_PASS_INFERENCE,
+				    &pass));
+	DO(philox_pass_gumbel(&pass, 0, PHILOX_DTYPE_F32,
+			      philox_span_elements(0, n * VOCAB), noise));
 	DO(philox_forward_commit(&pass, NULL));
 	DO(launch(m, philox_run_stream(run), choose,
 		  &(struct work){.in = noise,
@@ -190,32 +191,33 @@ static enum philox_status decode(void *user, struct philox_run *run)
 
 /* --- functions ------------------------------------------------------------ */
 
-static const struct philox_input of_forward[] = {
+static const struct philox_input_desc of_forward[] = {
 	{.name = "x", .origin = PHILOX_ORIGIN},
 	{.name = "weights", .origin = PHILOX_ORIGIN}};
-static const struct philox_input of_backward[] = {
+static const struct philox_input_desc of_backward[] = {
 	{.name = "x", .origin = PHILOX_ORIGIN},
 	{.name = "weights", .origin = PHILOX_ORIGIN},
 	{.name = "dy", .origin = PHILOX_ORIGIN}};
-static const struct philox_input of_update[] = {
+static const struct philox_input_desc of_update[] = {
 	{.name = "weights", .flags = PHILOX_INPUT_MUTATED},
 	{.name = "slopes", .origin = PHILOX_ORIGIN}};
 /* A copied one may be elsewhere in each call */
-static const struct philox_input of_decode[] = {
+static const struct philox_input_desc of_decode[] = {
 	{.name = "last", .kind = PHILOX_INPUT_COPIED},
 	{.name = "weights", .origin = PHILOX_ORIGIN}};
-static const struct philox_output_info given[] = {{.name = "first"},
+static const struct philox_output_desc given[] = {{.name = "first"},
 						  {.name = "second"}};
-static const struct philox_value rate = {.name = "rate",
-					 .bytes = sizeof(float)};
+static const struct philox_param_desc rate = {.name = "rate",
+					      .bytes = sizeof(float)};
 
 static struct philox_function *make(
 	struct model *m, const char *name, enum philox_function_mode mode,
 	enum philox_status (*body)(void *user, struct philox_run *run),
-	const struct philox_input *inputs, size_t n_inputs, size_t n_outputs)
+	const struct philox_input_desc *inputs, size_t n_inputs,
+	size_t n_outputs)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = name;
@@ -244,8 +246,8 @@ static void *make_array(struct model *m, const float *values)
 static void begin(struct model *m)
 {
 	const char *dropout = "dropout", *gumbel = "gumbel";
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	static float ones[WIDTH], zeros[WIDTH];
 
 	for (int i = 0; i < WIDTH; i++)
@@ -292,7 +294,7 @@ struct call {
 	struct philox_function *function;
 	struct philox_call_input inputs[3];
 	size_t n_inputs;
-	struct philox_use *use; /* one, or none */
+	struct philox_launch_pass *use; /* one, or none */
 	struct philox_output *outputs;
 	size_t n_outputs;
 	float rate;   /* of "update" */
@@ -301,7 +303,7 @@ struct call {
 
 static void do_call(struct model *m, const struct call *c)
 {
-	const struct philox_call_value value = {&c->rate, sizeof(c->rate)};
+	const struct philox_call_param value = {&c->rate, sizeof(c->rate)};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.stream = m->stream;
@@ -339,7 +341,7 @@ static struct philox_ticket call_forward(struct model *m, int layer,
 					 struct philox_call_input x,
 					 struct philox_output *y)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	do_call(m,
 		&(struct call){.function = m->forward,
@@ -359,7 +361,7 @@ static struct philox_output call_backward(struct model *m, int layer,
 {
 	const struct philox_call_input weights =
 		memory(m->weights[layer], BYTES);
-	struct philox_use use = {ticket, 0, 0};
+	struct philox_launch_pass use = {ticket, 0, 0};
 	struct philox_output outputs[2]; /* dx, slopes */
 
 	do_call(m, &(struct call){.function = m->backward,
@@ -387,7 +389,7 @@ static void train(struct model *m, float by)
 	struct philox_output y[2], dx;
 	struct philox_ticket ticket[2];
 
-	TRY(philox_step_begin(m->runner, m->stream, 0, NULL));
+	TRY(philox_runner_step_begin(m->runner, m->stream, 0, NULL));
 	ticket[0] = call_forward(m, 0, x, &y[0]);
 	ticket[1] = call_forward(m, 1, result(&y[0]), &y[1]);
 	for (int i = 0; i < 2; i++)
@@ -401,7 +403,7 @@ static void train(struct model *m, float by)
 static void sample(struct model *m, uint32_t n, int32_t *tokens)
 {
 	const size_t bytes = n * sizeof(*tokens);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_output next;
 
 	do_call(m, &(struct call){.function = m->decode,
@@ -421,10 +423,10 @@ static void sample(struct model *m, uint32_t n, int32_t *tokens)
 
 static void tell(struct philox_function *function)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
-	TRY(philox_function_count(function, &counts));
+	TRY(philox_function_get_stats(function, &counts));
 	printf("%-8s  %2d eager, %2d to warm up, %2d recorded, %2d replayed\n",
 	       philox_function_name(function), (int)counts.eager,
 	       (int)counts.warmup, (int)counts.record, (int)counts.replay);
@@ -438,7 +440,7 @@ static void run(struct results *results)
 	begin(&m);
 	for (int i = 0; i < STEPS; i++)
 		train(&m, 0.1f / (float)(i + 1));
-	TRY(philox_step_begin(m.runner, m.stream, 0, NULL));
+	TRY(philox_runner_step_begin(m.runner, m.stream, 0, NULL));
 	for (int i = 0; i < 2; i++) {
 		TRY(philox_memory_set(m.device, m.tokens, 0,
 				      REQUESTS * sizeof(int32_t), m.stream));

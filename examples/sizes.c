@@ -26,17 +26,19 @@ struct server {
 static void work(struct server *s, int batch)
 {
 	const struct philox_span span =
-		philox_elements(0, (uint64_t)batch * WIDTH);
+		philox_span_elements(0, (uint64_t)batch * WIDTH);
 	const size_t bytes = (size_t)batch * WIDTH * sizeof(float);
 	struct philox_pool_block noise, kept;
 	struct philox_pass pass;
 
 	TRY(philox_pool_alloc(s->pool, s->stream, bytes, 0, "noise", &noise));
 	TRY(philox_pool_alloc(s->pool, s->stream, bytes, 0, "kept", &kept));
-	TRY(philox_forward_begin(s->layer, s->stream, PHILOX_INFERENCE, &pass));
-	TRY(philox_normal(&pass, 0, PHILOX_F32, span, 0, 1, noise.address));
-	TRY(philox_dropout(&pass, 1, PHILOX_F32, span, 0.5, noise.address,
-			   kept.address));
+	TRY(philox_forward_begin(s->layer, s->stream, PHILOX_PASS_INFERENCE,
+				 &pass));
+	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1,
+			       noise.address));
+	TRY(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5,
+				noise.address, kept.address));
 	TRY(philox_forward_commit(&pass, NULL));
 	TRY(philox_memory_copy(s->device, s->out, kept.address, bytes,
 			       s->stream));
@@ -46,13 +48,13 @@ static void work(struct server *s, int batch)
 
 static uint64_t warm_up(struct server *s, int batch)
 {
-	struct philox_pool_report report =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	struct philox_pool_session *session;
 
-	TRY(philox_pool_begin(s->pool, s->stream, &session));
+	TRY(philox_pool_session_begin(s->pool, s->stream, &session));
 	work(s, batch);
-	TRY(philox_pool_end(session, PHILOX_OK, &report));
+	TRY(philox_pool_session_end(session, PHILOX_OK, &report));
 	return report.peak;
 }
 
@@ -62,9 +64,9 @@ static struct philox_graph *capture(struct server *s, int batch)
 	struct philox_graph *graph;
 
 	TRY(philox_capture_begin(s->context, s->stream));
-	TRY(philox_pool_begin(s->pool, s->stream, &session));
+	TRY(philox_pool_session_begin(s->pool, s->stream, &session));
 	work(s, batch);
-	TRY(philox_pool_end(session, PHILOX_OK, NULL));
+	TRY(philox_pool_session_end(session, PHILOX_OK, NULL));
 	TRY(philox_capture_end(s->context, s->stream, &graph));
 	return graph;
 }
@@ -72,8 +74,7 @@ static struct philox_graph *capture(struct server *s, int batch)
 static void begin(struct server *s)
 {
 	static const char *const ops[] = {"noise", "dropout"};
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	void *out;
 
 	options.name = "activations";
@@ -89,11 +90,11 @@ static void begin(struct server *s)
 
 int main(void)
 {
-	struct philox_pool_figures figures =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats figures =
+		PHILOX_INIT(struct philox_pool_stats);
 	struct philox_pool_checkpoint *empty;
 	struct philox_graph *graphs[SIZES];
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct server server;
 	uint64_t peak;
 
@@ -107,7 +108,7 @@ int main(void)
 	for (int i = 0; i < 100; i++)
 		TRY(philox_graph_launch(graphs[i % SIZES], server.stream, &use,
 					1));
-	TRY(philox_pool_statistics(server.pool, &figures));
+	TRY(philox_pool_get_stats(server.pool, &figures));
 	printf("%d graphs in %.0f MiB: the largest alone takes %.0f MiB\n",
 	       SIZES, figures.mapped / 1048576.0, peak / 1048576.0);
 

@@ -33,13 +33,13 @@ int main(int argc, char **argv)
 	TRY(philox_memory_copy(device, x, values, sizeof(values), stream));
 
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, all, 0.5, x, y));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.5, x, y));
 	TRY(philox_forward_commit(&pass, &ticket));
 
 	/* ... whatever happens in between ... */
 
 	TRY(philox_backward_begin(layer, ticket, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, all, 0.5, x, x));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.5, x, x));
 	TRY(philox_backward_commit(&pass, 0));
 
 	for (int back = 0; back < 2; back++) {

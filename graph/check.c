@@ -8,10 +8,11 @@
 #include "graph/pool/pool.h"
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, beyond)
-OPTIONS_NO_PADDING(struct philox_report, beyond);
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_context_report, beyond)
+OPTIONS_NO_PADDING(struct philox_context_report, beyond);
 
-static enum philox_status check_report(const struct philox_report *report)
+static enum philox_status check_report(
+	const struct philox_context_report *report)
 {
 	if (!report)
 		return PHILOX_OK;
@@ -19,10 +20,10 @@ static enum philox_status check_report(const struct philox_report *report)
 				  sizeof(*report));
 }
 
-enum philox_status philox_check(struct philox_context *context,
-				struct philox_report *report)
+enum philox_status philox_context_check(struct philox_context *context,
+					struct philox_context_report *report)
 {
-	struct philox_report found = {0};
+	struct philox_context_report found = {0};
 	struct capture *capture;
 	enum philox_status status;
 

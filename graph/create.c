@@ -133,7 +133,8 @@ void philox_context_destroy(struct philox_context *context)
 	rows_finish(context);
 	device_within(before);
 	journal_finish(context);
-	philox_check(context, NULL); /* logs, and the log may call philox */
+	philox_context_check(context,
+			     NULL); /* logs, and the log may call philox */
 	device_within(__func__);
 	destroy_graphs(context->graphs);
 	device_within(before);

@@ -9,25 +9,25 @@
  * use. The same code runs on a CPU and gives the same numbers, bit for bit.
  *
  * Objects: a device (philox/device.h); a context on it (philox/context.h) with
- * generators (philox/generator.h), regions of random operators
+ * generators (philox/context.h), regions of random operators
  * (philox/region.h) and graphs (philox/graph.h), with branches and loops
- * (philox/conditional.h) and arguments that change with each launch
- * (philox/launch_value.h); passes over regions, and the tickets that tie a
+ * (philox/graph.h) and arguments that change with each launch
+ * (philox/graph.h); passes over regions, and the tickets that tie a
  * backward to its forward (philox/pass.h); fills (philox/fill.h), in the
- * layouts of other libraries too (philox/layout.h); tables of states for
- * samplers, and tokens from logits (philox/rows.h, philox/sample.h); device
+ * layouts of other libraries too (philox/fill.h); tables of states for
+ * samplers, and tokens from logits (philox/rows.h, philox/rows.h); device
  * memory that graphs share (philox/pool.h); functions that are captured and
  * replayed by themselves (philox/runner.h), and what they have learned, as a
- * text (philox/plan.h); launches that are checked against their eager form
- * (philox/verify.h); a context as a text, to resume from (philox/save.h);
+ * text (philox/runner.h); launches that are checked against their eager form
+ * (philox/graph.h); a context as a text, to resume from (philox/save.h);
  * ranks, many processes that run one program (philox/mesh.h), the parts of
- * tensors that they hold (philox/shard.h), whether they agree (philox/agree.h)
- * and their contexts as a set of texts (philox/mesh_save.h); the numbers
+ * tensors that they hold (philox/mesh.h), whether they agree (philox/mesh.h)
+ * and their contexts as a set of texts (philox/mesh.h); the numbers
  * themselves, for your own kernels (philox/kernel.h, or as a string,
- * philox/source.h); states for the kernels of other libraries
+ * philox/interop.h); states for the kernels of other libraries
  * (philox/interop.h); and, for tests, calls that are counted and made to fail
- * (philox/testing.h). Structs that callers fill in begin with their size
- * (philox/sized.h).
+ * (philox/device.h). Structs that callers fill in begin with their size
+ * (philox/status.h).
  *
  * A program is built with the flags that pkg-config has for it:
  *
@@ -36,35 +36,19 @@
 #ifndef PHILOX_H
 #define PHILOX_H
 
-#include <philox/agree.h>
-#include <philox/conditional.h>
+#include <philox/mesh.h>
+#include <philox/graph.h>
 #include <philox/context.h>
 #include <philox/device.h>
 #include <philox/fill.h>
-#include <philox/generator.h>
-#include <philox/graph.h>
-#include <philox/inspect.h>
+#include <philox/save.h>
 #include <philox/interop.h>
-#include <philox/journal.h>
 #include <philox/kernel.h>
-#include <philox/launch_value.h>
-#include <philox/layout.h>
-#include <philox/mesh.h>
-#include <philox/mesh_save.h>
 #include <philox/pass.h>
-#include <philox/plan.h>
+#include <philox/runner.h>
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>
-#include <philox/runner.h>
-#include <philox/sample.h>
-#include <philox/save.h>
-#include <philox/shard.h>
-#include <philox/sized.h>
-#include <philox/source.h>
 #include <philox/status.h>
-#include <philox/testing.h>
-#include <philox/verify.h>
-#include <philox/version.h>
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <philox/version.h>
+#include <philox/status.h>
 #include "tools/cli/cli.h"
 
 struct command {

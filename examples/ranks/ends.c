@@ -33,12 +33,12 @@ static void draw_begins(struct model *model, struct ends_run *run)
 	struct philox_pass pass;
 	uint64_t n = 1;
 
-	TRY(philox_forward_begin(model->data, model->stream, PHILOX_INFERENCE,
-				 &pass));
+	TRY(philox_forward_begin(model->data, model->stream,
+				 PHILOX_PASS_INFERENCE, &pass));
 	for (uint64_t i = 0; i < n; i++) {
 		TRY(philox_shard_spans(&model->of_samples, i, 1, &span, &n));
-		TRY(philox_integers(&pass, 0, PHILOX_U32, span, 0, most,
-				    begins));
+		TRY(philox_pass_integers(&pass, 0, PHILOX_DTYPE_U32, span, 0,
+					 most, begins));
 		begins += span.rows * span.count;
 	}
 	TRY(philox_forward_commit(&pass, NULL));

@@ -74,11 +74,11 @@ const char *kernel_launch_host(struct philox_device *device,
 	struct call call = {.count = count};
 
 	memcpy(call.args, args, size);
-	return philox_launch_host(device, stream,
-				  kernel == KERNEL_product
-					  ? run_product
-					  : host_kernels[kernel],
-				  &call, sizeof(call))
+	return philox_stream_launch_host(device, stream,
+					 kernel == KERNEL_product
+						 ? run_product
+						 : host_kernels[kernel],
+					 &call, sizeof(call))
 		       ? philox_error_message()
 		       : NULL;
 }

@@ -75,7 +75,7 @@ void do_mlp_back(struct model *model, void *work, struct philox_ticket *ticket)
 		TRY(philox_backward_commit(&pass, 0));
 	}
 	TRY(philox_backward_begin(run->layer->region, linked, model->stream,
-				  PHILOX_RETAIN, &pass));
+				  PHILOX_PASS_RETAIN, &pass));
 	compute_mlp_back(model, run, &pass);
 	TRY(philox_backward_commit(&pass, 0));
 }

@@ -39,10 +39,11 @@ static void draw_noise(struct training *training)
 	struct model *model = &training->model;
 	struct philox_pass pass;
 
-	TRY(philox_forward_begin(model->noise, model->stream, PHILOX_INFERENCE,
-				 &pass));
-	TRY(philox_normal(&pass, 0, PHILOX_F32, philox_elements(0, NOISE), 0, 1,
-			  training->noise));
+	TRY(philox_forward_begin(model->noise, model->stream,
+				 PHILOX_PASS_INFERENCE, &pass));
+	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32,
+			       philox_span_elements(0, NOISE), 0, 1,
+			       training->noise));
 	TRY(philox_forward_commit(&pass, NULL));
 	model_download(model, training->said, training->noise,
 		       sizeof(training->said));
@@ -82,7 +83,8 @@ static int compare_ranks(const struct training *training)
 {
 	struct model *model = (struct model *)&training->model;
 
-	if (philox_mesh_agree(model->context, world_gather, NULL) == PHILOX_OK)
+	if (philox_context_agree(model->context, world_gather, NULL) ==
+	    PHILOX_OK)
 		return 0;
 	if (model->place->rank == 0)
 		fprintf(stderr, "ranks: after step %" PRIu64 ": %s\n",
@@ -137,7 +139,7 @@ static void stray(struct training *training)
 	if (model->place->rank != training->options->stray)
 		return;
 	TRY(philox_forward_begin(model->layer[0].region, model->stream,
-				 PHILOX_INFERENCE, &pass));
+				 PHILOX_PASS_INFERENCE, &pass));
 	TRY(philox_forward_commit(&pass, NULL));
 }
 

@@ -12,11 +12,11 @@
 /* --- regions -------------------------------------------------------------- */
 
 static struct philox_region *make_region(struct model *model, const char *name,
-					 const struct philox_op *ops,
+					 const struct philox_op_desc *ops,
 					 size_t n_ops, const char *differs)
 {
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = name;
@@ -32,7 +32,7 @@ static struct philox_region *make_region(struct model *model, const char *name,
 static struct philox_region *make_weights_region(struct model *model)
 {
 	const struct tensors *tensors = &model->tensors;
-	struct philox_op *ops = calloc(tensors->n, sizeof(*ops));
+	struct philox_op_desc *ops = calloc(tensors->n, sizeof(*ops));
 	struct philox_region *region;
 
 	if (!ops)
@@ -47,7 +47,7 @@ static struct philox_region *make_weights_region(struct model *model)
 static struct philox_region *make_layer_region(struct model *model,
 					       uint64_t index)
 {
-	static const struct philox_op ops[] = {
+	static const struct philox_op_desc ops[] = {
 		[OP_WEIGHTS] = {.name = "attention's weights"},
 		[OP_BEHIND_ATTENTION] = {.name = "behind attention"},
 		[OP_WITHIN] = {.name = "within the MLP"},
@@ -63,9 +63,10 @@ static struct philox_region *make_layer_region(struct model *model,
 /* Only the stages that draw a region's numbers have it. */
 static void make_regions(struct model *model)
 {
-	static const struct philox_op begins = {.name = "where samples begin"};
-	static const struct philox_op dropout = {.name = "dropout"};
-	static const struct philox_op noise = {.name = "noise"};
+	static const struct philox_op_desc begins = {
+		.name = "where samples begin"};
+	static const struct philox_op_desc dropout = {.name = "dropout"};
+	static const struct philox_op_desc noise = {.name = "noise"};
 	const struct place *place = model->place;
 	const char *differs = NULL;
 
@@ -86,11 +87,11 @@ static void make_regions(struct model *model)
 
 /* --- shards --------------------------------------------------------------- */
 
-static struct philox_sharding make_shard(struct philox_dim first,
-					 struct philox_dim second,
-					 struct philox_dim third)
+static struct philox_shard_desc make_shard(struct philox_shard_dim first,
+					   struct philox_shard_dim second,
+					   struct philox_shard_dim third)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = 3;
 	shard.dims[0] = first;
@@ -99,18 +100,19 @@ static struct philox_sharding make_shard(struct philox_dim first,
 	return shard;
 }
 
-static struct philox_dim whole(uint64_t n)
+static struct philox_shard_dim whole(uint64_t n)
 {
-	return (struct philox_dim){.extent = n};
+	return (struct philox_shard_dim){.extent = n};
 }
 
 static void make_shards(struct model *model)
 {
 	const struct shape *shape = model->shape;
 	const uint64_t places = shape->places;
-	struct philox_dim samples =
+	struct philox_shard_dim samples =
 		place_dim(model->place, DATA, shape->samples);
-	struct philox_dim heads = place_dim(model->place, TENSOR, shape->heads);
+	struct philox_shard_dim heads =
+		place_dim(model->place, TENSOR, shape->heads);
 
 	model->of_samples = make_shard(samples, whole(1), whole(1));
 	model->of_rows =
@@ -123,7 +125,7 @@ static void make_shards(struct model *model)
 }
 
 void model_drop(struct model *model, const struct philox_pass *pass,
-		uint32_t op, const struct philox_sharding *shard,
+		uint32_t op, const struct philox_shard_desc *shard,
 		const float *in, float *out)
 {
 	struct philox_span span;
@@ -131,8 +133,8 @@ void model_drop(struct model *model, const struct philox_pass *pass,
 
 	for (uint64_t i = 0; i < n; i++) {
 		TRY(philox_shard_spans(shard, i, 1, &span, &n));
-		TRY(philox_dropout(pass, op, PHILOX_F32, span,
-				   model->shape->dropout, in, out));
+		TRY(philox_pass_dropout(pass, op, PHILOX_DTYPE_F32, span,
+					model->shape->dropout, in, out));
 		in += span.rows * span.count;
 		out += span.rows * span.count;
 	}

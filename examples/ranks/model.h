@@ -64,7 +64,7 @@ struct model {
 	size_t *gradient_counts, *part_counts; /* for comm_gather() */
 
 	struct philox_region *weights, *data, *noise, *embedding;
-	struct philox_sharding of_samples, of_rows, of_weights, of_hidden;
+	struct philox_shard_desc of_samples, of_rows, of_weights, of_hidden;
 	struct layer *layer;
 	const uint8_t *text;
 	size_t text_size;
@@ -86,7 +86,7 @@ float *model_gradients(const struct model *model, size_t tensor);
 
 /* Dropout of a shard, by an operator of a pass. */
 void model_drop(struct model *model, const struct philox_pass *pass,
-		uint32_t op, const struct philox_sharding *shard,
+		uint32_t op, const struct philox_shard_desc *shard,
 		const float *in, float *out);
 
 #endif

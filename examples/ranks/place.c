@@ -105,7 +105,7 @@ int place_read(struct place *place, const struct shape *shape, const char *mesh,
 		place->mesh.axes[0] = (struct philox_axis){
 			.name = names[DATA], .size = (uint32_t)world};
 	}
-	if (philox_mesh_place(&place->mesh, rank, world)) {
+	if (philox_mesh_set_rank(&place->mesh, rank, world)) {
 		snprintf(message, 200, "--mesh %.60s: %.120s", mesh ? mesh : "",
 			 philox_error_message());
 		return -1;
@@ -118,24 +118,24 @@ struct place place_of(const struct place *place, uint64_t rank)
 {
 	struct place other = *place;
 
-	TRY(philox_mesh_place(&other.mesh, rank, place->world));
+	TRY(philox_mesh_set_rank(&other.mesh, rank, place->world));
 	other.rank = rank;
 	note_axes(&other);
 	return other;
 }
 
-struct philox_dim place_dim(const struct place *place, enum axis axis,
-			    uint64_t n)
+struct philox_shard_dim place_dim(const struct place *place, enum axis axis,
+				  uint64_t n)
 {
-	return (struct philox_dim){.extent = n,
-				   .cut = PHILOX_CUT_BLOCK,
-				   .parts = place->size[axis],
-				   .part = place->at[axis]};
+	return (struct philox_shard_dim){.extent = n,
+					 .cut = PHILOX_CUT_BLOCK,
+					 .parts = place->size[axis],
+					 .part = place->at[axis]};
 }
 
 struct range place_range(const struct place *place, enum axis axis, uint64_t n)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 	struct range range;
 
 	shard.n_dims = 1;

@@ -6,7 +6,7 @@
  *             cut over the tensor ranks
  *   pipeline  layers are cut over the stages
  *
- * Parts need not be even: the first ones have one more (philox/shard.h).
+ * Parts need not be even: the first ones have one more (philox/mesh.h).
  */
 #ifndef RANKS_PLACE_H
 #define RANKS_PLACE_H
@@ -40,8 +40,8 @@ int place_read(struct place *place, const struct shape *shape, const char *mesh,
 struct place place_of(const struct place *place, uint64_t rank);
 
 /* A dimension of n indices that is cut along an axis, and this rank's part. */
-struct philox_dim place_dim(const struct place *place, enum axis axis,
-			    uint64_t n);
+struct philox_shard_dim place_dim(const struct place *place, enum axis axis,
+				  uint64_t n);
 struct range place_range(const struct place *place, enum axis axis, uint64_t n);
 
 /*

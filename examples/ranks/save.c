@@ -283,7 +283,7 @@ void save_training(struct model *model, const char *folder, uint64_t step)
 	make_path(path, folder, &saved, ".model");
 	save_model(model, path, step);
 	make_path(path, folder, &saved, "");
-	TRY(philox_mesh_save(model->context, path));
+	TRY(philox_context_save_rank(model->context, path));
 	world_barrier();
 	if (!leads)
 		return;
@@ -301,7 +301,7 @@ static void load_context(struct model *model, const char *folder,
 	char path[PATH_SIZE];
 
 	make_path(path, folder, saved, "");
-	if (philox_mesh_load(model->context, path)) {
+	if (philox_context_load_ranks(model->context, path)) {
 		snprintf(message, MESSAGE, "--resume %.80s: %.300s", folder,
 			 philox_error_message());
 		return;

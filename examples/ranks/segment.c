@@ -20,7 +20,7 @@ static struct philox_graph *capture(struct model *model, segment_body *body,
 void segment_run(struct model *model, struct philox_graph **graph,
 		 segment_body *body, void *work, struct philox_ticket *ticket)
 {
-	struct philox_use uses[SEGMENT_PASSES] = {{*ticket, 0, 0}};
+	struct philox_launch_pass uses[SEGMENT_PASSES] = {{*ticket, 0, 0}};
 
 	if (model->options->eager) {
 		body(model, work, ticket);
@@ -29,7 +29,7 @@ void segment_run(struct model *model, struct philox_graph **graph,
 	if (!*graph)
 		*graph = capture(model, body, work);
 	TRY(philox_graph_launch(*graph, model->stream, uses,
-				philox_graph_uses(*graph)));
+				philox_graph_pass_count(*graph)));
 	*ticket = uses[0].ticket;
 	model->launches++;
 }

@@ -10,20 +10,20 @@ static void draw_tensor(struct model *model, const struct philox_pass *pass,
 			size_t index)
 {
 	const struct tensor *tensor = &model->tensors.list[index];
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 	float *out = model_weights(model, index);
 	struct philox_span span;
 	uint64_t n = 1;
 
 	shard.n_dims = 2;
 	shard.dims[0] = place_dim(model->place, TENSOR, tensor->blocks);
-	shard.dims[1] = (struct philox_dim){.extent = tensor->size};
+	shard.dims[1] = (struct philox_shard_dim){.extent = tensor->size};
 	if (tensor->blocks == 1)
 		shard.dims[0].cut = PHILOX_CUT_WHOLE;
 	for (uint64_t i = 0; i < n; i++) {
 		TRY(philox_shard_spans(&shard, i, 1, &span, &n));
-		TRY(philox_normal(pass, (uint32_t)index, PHILOX_F32, span, 0,
-				  tensor->std, out));
+		TRY(philox_pass_normal(pass, (uint32_t)index, PHILOX_DTYPE_F32,
+				       span, 0, tensor->std, out));
 		out += span.rows * span.count;
 	}
 }
@@ -47,7 +47,7 @@ void weights_draw(struct model *model)
 	struct philox_pass pass;
 
 	TRY(philox_forward_begin(model->weights, model->stream,
-				 PHILOX_INFERENCE, &pass));
+				 PHILOX_PASS_INFERENCE, &pass));
 	for (size_t i = 0; i < model->tensors.n; i++) {
 		const struct tensor *tensor = &model->tensors.list[i];
 

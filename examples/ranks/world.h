@@ -21,7 +21,7 @@ int world_count(size_t n);
 /* Which of the ranks of this machine this one is, counted from 0. */
 unsigned world_local_rank(void);
 
-/* Every rank's bytes to every rank: a philox_gather, for philox_mesh_agree(). */
+/* Every rank's bytes to every rank: a philox_gather, for philox_context_agree(). */
 enum philox_status world_gather(void *user, const void *mine, size_t size,
 				void *all);
 

@@ -11,9 +11,9 @@
 #include "graph/capture/capture.h"
 #include "lib/containers/array.h"
 
-_Static_assert(PHILOX_IF == (int)CONDITIONAL_IF &&
-		       PHILOX_WHILE == (int)CONDITIONAL_WHILE &&
-		       PHILOX_SWITCH == (int)CONDITIONAL_SWITCH,
+_Static_assert(PHILOX_CONDITIONAL_IF == (int)CONDITIONAL_IF &&
+		       PHILOX_CONDITIONAL_WHILE == (int)CONDITIONAL_WHILE &&
+		       PHILOX_CONDITIONAL_SWITCH == (int)CONDITIONAL_SWITCH,
 	       "kinds of nodes are the device's");
 
 /* --- which body ------------------------------------------------------------ */
@@ -43,7 +43,7 @@ int bodies_repeat(const struct capture *capture, uint32_t body)
 {
 	for (; body != CAPTURED_NO_BODY; body = body_around(capture, body))
 		if (capture->nodes[capture->bodies[body].node].kind ==
-		    PHILOX_WHILE)
+		    PHILOX_CONDITIONAL_WHILE)
 			return 1;
 	return 0;
 }
@@ -309,9 +309,9 @@ void bodies_give_up(struct graph_context *graphs, uint64_t id)
 
 static const char *kind_name(enum philox_conditional_kind kind)
 {
-	return kind == PHILOX_IF      ? "an IF"
-	       : kind == PHILOX_WHILE ? "a WHILE"
-				      : "a SWITCH";
+	return kind == PHILOX_CONDITIONAL_IF      ? "an IF"
+	       : kind == PHILOX_CONDITIONAL_WHILE ? "a WHILE"
+						  : "a SWITCH";
 }
 
 enum philox_status bodies_check(const struct capture *capture)

@@ -200,12 +200,12 @@ static void free_views(struct capture *capture)
 	free(capture->views);
 }
 
-/* Launches that philox_check() has not reported are reported in the end. */
+/* Launches that philox_context_check() has not reported are reported in the end. */
 static void free_capture(struct capture *capture)
 {
 	struct graph_context *graphs = capture->graphs;
 	struct capture **link = &graphs->captures;
-	struct philox_report report = {0};
+	struct philox_context_report report = {0};
 
 	report_capture(capture, &report);
 	while (*link != capture)

@@ -5,7 +5,7 @@
 #define GRAPH_CAPTURE_CAPTURE_H
 
 #include <stddef.h>
-#include <philox/conditional.h>
+#include <philox/graph.h>
 #include "alloc/arena.h"
 #include "graph/capture/context.h"
 #include "lib/device/device.h"
@@ -43,10 +43,10 @@ int lifeline_is_gone(const struct lifeline *lifeline);
 
 /*
  * A graph that is being captured has one: the head, or in a body the kernel
- * that counts its runs. It depends on nothing, or, if all that has been captured
- * so far is one line, on the end of that line, which then goes on from it; so a
- * graph that is one line stays one. What draws depends on it, by an edge unless
- * it does so anyway.
+ * that counts its runs. It depends on nothing, or, if all that has been
+ * captured so far is one line, on the end of that line, which then goes on from
+ * it; so a graph that is one line stays one. What draws depends on it, by an
+ * edge unless it does so anyway.
  */
 
 enum { DEPEND_AFTER = 8 };
@@ -73,18 +73,16 @@ enum philox_status depend_on(struct philox_device *device,
 /* --- head: the head: how a captured graph gets its states ----------------- */
 
 /*
- * Note [Head]
- * ~~~~~~~~~~~
- * The host knows the state of every ticket; a captured graph must get these
- * states at each launch, cheaply and in launch order. So the first philox work
- * in a capture adds one node to it, the head: a kernel that fills the cells from
- * which all captured kernels read their states.
+ * Note [Head] ~~~~~~~~~~~ The host knows the state of every ticket; a captured
+ * graph must get these states at each launch, cheaply and in launch order. So
+ * the first philox work in a capture adds one node to it, the head: a kernel
+ * that fills the cells from which all captured kernels read their states.
  *
  * Whatever draws comes after the head, by an edge only where it would not
  * otherwise (graph/capture/capture.h): a graph that is one line, which CUDA
- * launches faster than others, stays one. If all that has been captured so far comes
- * before the stream's next node, the head takes that place; else it is a root,
- * and each branch that draws gets an edge from it.
+ * launches faster than others, stays one. If all that has been captured so far
+ * comes before the stream's next node, the head takes that place; else it is a
+ * root, and each branch that draws gets an edge from it.
  *
  * The head's parameters are the message: a sequence number and one state per
  * slot (a forward, with the backwards paired with it in the same capture, or a
@@ -144,12 +142,12 @@ enum philox_status depend_on(struct philox_device *device,
  * kind (CUDA C++ memory model, "Atomicity"), while it is up to the bus whether
  * it is atomic for the host too. So the host does not look at that word: the
  * head writes what it found into another one, for the host, after a fence, and
- * looks whether the count has grown meanwhile, in which case it writes again. Of
- * all who write, the last one finds no newer count (else it would write again),
- * so in the end that word is right; until then it may go back, and the host
- * takes only what is above what it has seen. The number that is reported with it
- * is that of the last message: the sealed control block has it, and the host
- * writes it into the open one after each launch.
+ * looks whether the count has grown meanwhile, in which case it writes again.
+ * Of all who write, the last one finds no newer count (else it would write
+ * again), so in the end that word is right; until then it may go back, and the
+ * host takes only what is above what it has seen. The number that is reported
+ * with it is that of the last message: the sealed control block has it, and the
+ * host writes it into the open one after each launch.
  *
  * A cell is written and read as one access of 16 bytes (philox_read_cell()), so
  * whoever reads it gets a state of an announced launch or poison. A kernel of
@@ -207,8 +205,8 @@ int head_is_idle(struct graph_context *graphs, struct head *head);
 /*
  * head_reserve() makes room for more entries of the map, which
  * head_add_region() and head_add_state() then add: for the cells of one region,
- * in order, `shift` words further on, and for one cell with a slot's state as it
- * is. Only until the head is sealed.
+ * in order, `shift` words further on, and for one cell with a slot's state as
+ * it is. Only until the head is sealed.
  */
 enum philox_status head_reserve(struct graph_context *graphs, struct head *head,
 				uint64_t cells);
@@ -341,7 +339,7 @@ struct captured_pass {
 };
 
 /*
- * Bytes that each launch brings along (philox/launch_value.h): a cell with a
+ * Bytes that each launch brings along (philox/graph.h): a cell with a
  * slot of the message, like the state of a generator below. The head stores the
  * slot's 16 bytes as they are, or poison. A graph's message keeps those that
  * were set last, from launch to launch.
@@ -437,8 +435,8 @@ enum philox_status capture_refuse_body(struct graph_context *graphs,
 				       uint64_t id);
 
 /*
- * capture_root() changes what a stream said of its capture, if that is of a body,
- * to what is said of the capture around it: the hook `root`.
+ * capture_root() changes what a stream said of its capture, if that is of a
+ * body, to what is said of the capture around it: the hook `root`.
  */
 void capture_root(struct philox_context *context, struct capture_info *info);
 
@@ -455,8 +453,8 @@ enum philox_status capture_get(struct graph_context *graphs,
 
 /*
  * capture_depend() sees to it that what the stream records next comes after the
- * head or, in the body whose capture has that id, after the body's kernel, by an
- * edge unless it does so anyway.
+ * head or, in the body whose capture has that id, after the body's kernel, by
+ * an edge unless it does so anyway.
  */
 enum philox_status capture_depend(struct capture *capture, uint64_t id,
 				  philox_stream stream);
@@ -506,7 +504,8 @@ static inline int capture_is_named(const struct captured_pass *captured)
 static inline int capture_is_tracked(const struct captured_pass *captured)
 {
 	return !captured->backward && !captured->consumed &&
-	       !(captured->flags & (PHILOX_INFERENCE | PHILOX_WARMUP));
+	       !(captured->flags &
+		 (PHILOX_PASS_INFERENCE | PHILOX_PASS_WARMUP));
 }
 
 /*
@@ -541,7 +540,7 @@ enum philox_status slots_take(struct capture *capture, uint32_t cells,
 enum philox_status slots_take_cells(struct capture *capture, uint32_t cells,
 				    struct arena_block *block);
 
-/* --- cells: cells of eager passes begun with PHILOX_ON_DEVICE ------------- */
+/* --- cells: cells of eager passes begun with PHILOX_PASS_ON_DEVICE ------------- */
 
 /*
  * A block is a head's memory with the cells of one region. The head's kernel,
@@ -576,26 +575,26 @@ void cells_free_all(struct graph_context *graphs);
  * part of the capture around it for us: its passes are among those of that
  * capture, with slots in the message of the one head.
  *
- * How often a body runs, only the device knows, and no node in it can be updated
- * by a launch. So a body begins with one kernel of ours, whose arguments never
- * change. Each time that the body runs, the kernel sets the cells of the body's
- * passes to the next iteration: that of run i is i times the region's advance
- * after the state of the launch. It finds all in the body's control, which is a
- * cell like others: the head writes it at the start of each launch, from a slot
- * whose state is the address of the body's map and a count of 0 runs. So the
- * count begins anew in each launch, a launch that was not announced finds
- * poison in the control and does nothing, and the head is as it was without
- * bodies.
+ * How often a body runs, only the device knows, and no node in it can be
+ * updated by a launch. So a body begins with one kernel of ours, whose
+ * arguments never change. Each time that the body runs, the kernel sets the
+ * cells of the body's passes to the next iteration: that of run i is i times
+ * the region's advance after the state of the launch. It finds all in the
+ * body's control, which is a cell like others: the head writes it at the start
+ * of each launch, from a slot whose state is the address of the body's map and
+ * a count of 0 runs. So the count begins anew in each launch, a launch that was
+ * not announced finds poison in the control and does nothing, and the head is
+ * as it was without bodies.
  *
- * A pass in a body has its cells twice: as the head fills them, for iteration 0,
- * and as the body's kernel does for each run, which is what captured kernels
+ * A pass in a body has its cells twice: as the head fills them, for iteration
+ * 0, and as the body's kernel does for each run, which is what captured kernels
  * read. The head fills the latter, too, so that they are poison when the launch
  * is not announced. The kernel counts after that; beyond the limit it writes
  * poison and reports it.
  *
  * A launch reserves limit times the advance of each forward in a body (struct
- * hold). That is all that freshness needs: iterations of one forward differ, and
- * the next forward begins after the last that there can be.
+ * hold). That is all that freshness needs: iterations of one forward differ,
+ * and the next forward begins after the last that there can be.
  *
  * A pass linked to another (Note [Captured passes]) reads that one's cells if
  * that one is in the same body or one around it, since these are what they are
@@ -662,8 +661,8 @@ void bodies_move(struct capture *capture, uint32_t body,
 		 struct philox_state *first, uint64_t limit, uint32_t reversed);
 
 /*
- * bodies_close() ends the captures of the bodies of a node that are open, and of
- * the bodies in these, innermost first; with CAPTURED_NO_BODY as a node, of
+ * bodies_close() ends the captures of the bodies of a node that are open, and
+ * of the bodies in these, innermost first; with CAPTURED_NO_BODY as a node, of
  * all. Returns the first error; the capture is broken then.
  */
 enum philox_status bodies_close(struct capture *capture, uint32_t node);
@@ -681,8 +680,8 @@ enum philox_status bodies_check(const struct capture *capture);
 void bodies_break(struct capture *capture, const char *call);
 
 /*
- * bodies_seal() takes the device memory of the maps and writes their copies, for
- * head_send(); bodies_arm() then writes a message's slots of the controls.
+ * bodies_seal() takes the device memory of the maps and writes their copies,
+ * for head_send(); bodies_arm() then writes a message's slots of the controls.
  */
 enum philox_status bodies_seal(struct capture *capture);
 void bodies_arm(const struct capture *capture, struct head_message *message);
@@ -757,11 +756,12 @@ void report_regions(const struct capture *capture, char *text, size_t size);
  * report_capture() adds a capture's new unannounced launches to a report and
  * posts them to the log.
  */
-void report_capture(struct capture *capture, struct philox_report *report);
+void report_capture(struct capture *capture,
+		    struct philox_context_report *report);
 
 /*
- * report_none() checks that there is none which philox_check() has not told:
- * ERROR_UNANNOUNCED, ERROR_LIMIT.
+ * report_none() checks that there is none which philox_context_check() has not
+ * told: ERROR_UNANNOUNCED, ERROR_LIMIT.
  */
 enum philox_status report_none(const struct capture *capture);
 

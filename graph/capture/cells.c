@@ -1,5 +1,6 @@
 /*
- * graph/capture/cells.c - cells of eager passes begun with PHILOX_ON_DEVICE
+ * graph/capture/cells.c - cells of eager passes begun with
+ * PHILOX_PASS_ON_DEVICE
  */
 #include <stdlib.h>
 #include "graph/capture/capture.h"

@@ -2,18 +2,17 @@
  * graph/capture/conditional.c - conditional nodes: recorded, their bodies
  * captured
  *
- * See philox/conditional.h, and Note [Bodies] in graph/capture/capture.h.
+ * See philox/graph.h, and Note [Bodies] in graph/capture/capture.h.
  */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <philox/conditional.h>
+#include <philox/graph.h>
 #include "graph/capture/capture.h"
 
 /* The size of the struct's first version. */
-#define OPTIONS_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_conditional_options, word)
-OPTIONS_NO_PADDING(struct philox_conditional_options, word);
+#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_conditional_desc, word)
+OPTIONS_NO_PADDING(struct philox_conditional_desc, word);
 
 #define BODIES_MAX 1024
 
@@ -28,17 +27,18 @@ static enum philox_status refuse_option(const char *format, uint32_t value)
 }
 
 static enum philox_status check_bodies(
-	const struct philox_conditional_options *options)
+	const struct philox_conditional_desc *options)
 {
-	static const uint32_t most[] = {[PHILOX_IF] = 2,
-					[PHILOX_WHILE] = 1,
-					[PHILOX_SWITCH] = BODIES_MAX};
+	static const uint32_t most[] = {[PHILOX_CONDITIONAL_IF] = 2,
+					[PHILOX_CONDITIONAL_WHILE] = 1,
+					[PHILOX_CONDITIONAL_SWITCH] =
+						BODIES_MAX};
 
 	if (options->bodies <= most[options->kind])
 		return PHILOX_OK;
-	return refuse_option(options->kind == PHILOX_IF ? "bodies is %" PRIu32
-							  ": an IF has 1 or 2"
-			     : options->kind == PHILOX_WHILE
+	return refuse_option(options->kind == PHILOX_CONDITIONAL_IF
+				     ? "bodies is %" PRIu32 ": an IF has 1 or 2"
+			     : options->kind == PHILOX_CONDITIONAL_WHILE
 				     ? "bodies is %" PRIu32 ": a WHILE has 1"
 				     : "bodies is %" PRIu32
 				       ": a SWITCH has at most 1024",
@@ -46,17 +46,17 @@ static enum philox_status check_bodies(
 }
 
 static enum philox_status check_node_options(
-	const struct philox_conditional_options *options)
+	const struct philox_conditional_desc *options)
 {
 	enum philox_status status;
 
-	if ((unsigned)options->kind > PHILOX_SWITCH)
+	if ((unsigned)options->kind > PHILOX_CONDITIONAL_SWITCH)
 		return refuse_option("kind is %" PRIu32 ", none that there is",
 				     (uint32_t)options->kind);
 	status = check_bodies(options);
 	if (status != PHILOX_OK)
 		return status;
-	if (options->kind == PHILOX_WHILE && !options->limit)
+	if (options->kind == PHILOX_CONDITIONAL_WHILE && !options->limit)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "limit is 0: a WHILE needs the most runs of "
 				  "its body in one launch");
@@ -77,7 +77,7 @@ static enum philox_status check_node_options(
 /* Before anything is recorded: a capture goes on without the node. */
 static enum philox_status check_device(
 	const struct philox_context *context,
-	const struct philox_conditional_options *options)
+	const struct philox_conditional_desc *options)
 {
 	const struct conditional what = {
 		.kind = (enum conditional_kind)options->kind,
@@ -91,7 +91,7 @@ static enum philox_status check_device(
 
 static struct conditional_node new_node(
 	const struct capture *capture,
-	const struct philox_conditional_options *options, uint64_t id)
+	const struct philox_conditional_desc *options, uint64_t id)
 {
 	struct conditional_node node = {.kind = options->kind,
 					.around = bodies_find(capture, id),
@@ -170,7 +170,7 @@ static enum philox_status add_native(struct capture *capture,
 static enum philox_status record_node(
 	struct graph_context *graphs, philox_stream stream,
 	const struct capture_info *info,
-	const struct philox_conditional_options *options,
+	const struct philox_conditional_desc *options,
 	struct philox_conditional *made)
 {
 	struct conditional_node node, *added;
@@ -217,10 +217,10 @@ static enum philox_status need_capture(struct philox_context *context,
 
 static enum philox_status begin_node(
 	struct philox_context *context, philox_stream stream,
-	const struct philox_conditional_options *given,
+	const struct philox_conditional_desc *given,
 	struct philox_conditional *made)
 {
-	struct philox_conditional_options options;
+	struct philox_conditional_desc options;
 	struct capture_info info;
 	enum philox_status status =
 		options_copy("options", given, given->size, OPTIONS_SIZE_FIRST,
@@ -254,7 +254,7 @@ static enum philox_status report(struct philox_context *context,
 
 enum philox_status philox_conditional_begin(
 	struct philox_context *context, philox_stream stream,
-	const struct philox_conditional_options *options,
+	const struct philox_conditional_desc *options,
 	struct philox_conditional *conditional)
 {
 	struct philox_conditional made = not_open;
@@ -515,7 +515,7 @@ static enum philox_status set_condition(
 	if (status != PHILOX_OK)
 		return status;
 	body = &capture->bodies[node->body];
-	if (node->kind == PHILOX_WHILE)
+	if (node->kind == PHILOX_CONDITIONAL_WHILE)
 		run = bodies_run(body);
 	return device_condition_guard(capture_device(capture), stream,
 				      node->condition, word, run, body->limit);

@@ -126,7 +126,7 @@ void head_add_region(struct head *head, const struct philox_region *region,
 		     void *cells, uint32_t slot, uint64_t shift)
 {
 	struct philox_state *cell = cells;
-	uint32_t shared = region->flags & PHILOX_SHARED;
+	uint32_t shared = region->flags & PHILOX_REGION_SHARED;
 
 	for (uint32_t op = 0; op < region->n_ops; op++) {
 		const struct region_op *of = &region->ops[op];

@@ -57,7 +57,7 @@ static enum philox_status check_shared(const struct capture *capture,
 		const struct captured_pass *other = &capture->passes[i];
 
 		if (other->phase == CAPTURED_OPEN && !other->backward &&
-		    (other->region->flags & PHILOX_SHARED) &&
+		    (other->region->flags & PHILOX_REGION_SHARED) &&
 		    other->region->generator == region->generator)
 			return status_set(PHILOX_ERROR_BUSY,
 					  "region '%s' is SHARED, and a "
@@ -88,7 +88,7 @@ static enum philox_status check_phase(const struct captured_pass *source)
 static enum philox_status check_source(const struct philox_pass *pass,
 				       const struct captured_pass *source)
 {
-	int consuming = !(pass->flags & PHILOX_RETAIN);
+	int consuming = !(pass->flags & PHILOX_PASS_RETAIN);
 	const char *what = source->backward ? "ticket named at launch"
 					    : "captured forward";
 	enum philox_status status;
@@ -117,7 +117,7 @@ static int shares_cells(const struct capture *capture,
 			const struct captured_pass *captured)
 {
 	return capture_is_linked(captured) &&
-	       !(captured->flags & PHILOX_REVERSED) &&
+	       !(captured->flags & PHILOX_PASS_REVERSED) &&
 	       bodies_hold(capture, capture->passes[captured->source].body,
 			   captured->body);
 }
@@ -126,7 +126,7 @@ static enum philox_status refuse_reversed(const struct captured_pass *captured,
 					  const char *why)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "region '%s': PHILOX_REVERSED does not fit this "
+			  "region '%s': PHILOX_PASS_REVERSED does not fit this "
 			  "backward: %s",
 			  captured->region->name, why);
 }
@@ -137,7 +137,7 @@ static enum philox_status check_reversed(const struct capture *capture,
 {
 	const struct captured_pass *source;
 
-	if (!(captured->flags & PHILOX_REVERSED))
+	if (!(captured->flags & PHILOX_PASS_REVERSED))
 		return PHILOX_OK;
 	if (captured->body == CAPTURED_NO_BODY)
 		return refuse_reversed(captured, "it is in no body");
@@ -171,7 +171,7 @@ static enum philox_status check_runs(struct capture *capture,
 
 	if (!capture_is_linked(captured) || shares_cells(capture, captured) ||
 	    captured->body == CAPTURED_NO_BODY ||
-	    (captured->flags & PHILOX_REVERSED))
+	    (captured->flags & PHILOX_PASS_REVERSED))
 		return PHILOX_OK;
 	source = &capture->passes[captured->source];
 	limit = capture->bodies[captured->body].limit;
@@ -229,7 +229,7 @@ static uint32_t source_of(const struct captured_pass *captured, uint32_t index)
 
 static int is_consuming(const struct captured_pass *captured)
 {
-	return captured->backward && !(captured->flags & PHILOX_RETAIN);
+	return captured->backward && !(captured->flags & PHILOX_PASS_RETAIN);
 }
 
 static void note_whole(struct capture *capture, const char *call,
@@ -255,7 +255,7 @@ static void add_cells(struct capture *capture, struct captured_pass *captured)
 	head_add_region(&capture->head, region, first, captured->slot, 0);
 	if (!moves(captured))
 		return;
-	if (captured->flags & PHILOX_REVERSED)
+	if (captured->flags & PHILOX_PASS_REVERSED)
 		reversed = capture->passes[captured->source].body;
 	captured->states = first + region->cells;
 	head_add_region(&capture->head, region, captured->states,
@@ -349,7 +349,7 @@ static enum philox_status check_pass(struct capture *capture,
 		captured->source = (uint32_t)pass->ticket.serial;
 		status = check_source(pass, &capture->passes[captured->source]);
 	}
-	if (!captured->backward && (pass->region->flags & PHILOX_SHARED))
+	if (!captured->backward && (pass->region->flags & PHILOX_REGION_SHARED))
 		status = check_shared(capture, pass->region);
 	if (status == PHILOX_OK)
 		status = check_reversed(capture, captured);
@@ -436,7 +436,7 @@ static void end_consuming(struct capture *capture,
 	struct captured_pass *source =
 		&capture->passes[source_of(captured, pass->index)];
 
-	if (!captured->backward || (pass->flags & PHILOX_RETAIN))
+	if (!captured->backward || (pass->flags & PHILOX_PASS_RETAIN))
 		return;
 	source->consuming = 0;
 	source->consumed = (uint8_t)consume;
@@ -454,7 +454,7 @@ enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
 	captured->flags |= flags;
 	captured->phase = CAPTURED_COMMITTED;
 	journal_ended(capture, captured);
-	end_consuming(capture, pass, !(captured->flags & PHILOX_RETAIN));
+	end_consuming(capture, pass, !(captured->flags & PHILOX_PASS_RETAIN));
 	if (ticket && capture_is_tracked(captured))
 		*ticket = pass->ticket;
 	return PHILOX_OK;
@@ -571,9 +571,9 @@ enum philox_status passes_live(const struct philox_pass *pass)
 /* --- iterations: views of captured passes that draw one iteration --------- */
 
 /*
- * A view has cells of its own in the slot of its pass: those that the head fills
- * for the iteration, or those that a kernel fills in the view's place for the
- * iteration that it finds in a word. Guarded by the context's lock.
+ * A view has cells of its own in the slot of its pass: those that the head
+ * fills for the iteration, or those that a kernel fills in the view's place for
+ * the iteration that it finds in a word. Guarded by the context's lock.
  */
 
 static enum philox_status reserve_view(struct capture *capture)
@@ -665,8 +665,8 @@ enum philox_status iterations_at(const struct philox_pass *pass,
 /* --- an iteration that only the device knows ------------------------------- */
 
 /*
- * How many iterations a ticket has that is named at launch, each launch tells in
- * a slot of its own.
+ * How many iterations a ticket has that is named at launch, each launch tells
+ * in a slot of its own.
  */
 static enum philox_status tell_iterations(struct capture *capture,
 					  struct captured_pass *source)

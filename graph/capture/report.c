@@ -112,7 +112,8 @@ static void post_beyond(const struct capture *capture, const char *name,
 		 name, n, status_s(n), what);
 }
 
-void report_capture(struct capture *capture, struct philox_report *report)
+void report_capture(struct capture *capture,
+		    struct philox_context_report *report)
 {
 	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
 	uint64_t sequence = 0, number = 0;
@@ -146,7 +147,7 @@ void report_capture(struct capture *capture, struct philox_report *report)
 
 /* --- what was not reported yet -------------------------------------------- */
 
-/* Reads the counts without marking them: philox_check() is to report them. */
+/* Reads the counts without marking them: philox_context_check() is to report them. */
 enum philox_status report_none(const struct capture *capture)
 {
 	char name[GRAPH_NAME_SIZE], regions[192];
@@ -157,9 +158,10 @@ enum philox_status report_none(const struct capture *capture)
 		return PHILOX_OK;
 	capture_name(capture, name, sizeof(name));
 	report_regions(capture, regions, sizeof(regions));
-	return status_set(
-		launched ? PHILOX_ERROR_UNANNOUNCED : PHILOX_ERROR_LIMIT,
-		"'%s' (regions: %s) %s: see philox_check()", name, regions,
-		launched ? "was launched without philox"
-			 : "drew an iteration that there is not");
+	return status_set(launched ? PHILOX_ERROR_UNANNOUNCED
+				   : PHILOX_ERROR_LIMIT,
+			  "'%s' (regions: %s) %s: see philox_context_check()",
+			  name, regions,
+			  launched ? "was launched without philox"
+				   : "drew an iteration that there is not");
 }

@@ -174,7 +174,8 @@ static int order_is_whole(struct philox_device *device,
 	size_t nodes = 0;
 	int sure;
 
-	sure = philox_native_graph_nodes(device, graph, &nodes) == PHILOX_OK &&
+	sure = philox_native_graph_node_count(device, graph, &nodes) ==
+		       PHILOX_OK &&
 	       walk_begin(&walk, device, tips);
 	while (sure && walk.next < walk.n_met)
 		sure = walk_on(&walk);

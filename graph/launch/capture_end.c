@@ -219,7 +219,7 @@ static enum philox_status make_own(struct philox_context *context,
 	philox_native_exec exec = NULL;
 	enum philox_status status;
 
-	status = philox_native_instantiate(device, native, &exec);
+	status = philox_native_graph_instantiate(device, native, &exec);
 	made->native = native;
 	made->exec = exec;
 	if (status == PHILOX_OK)
@@ -422,7 +422,7 @@ static enum philox_status check_handles(const struct philox_context *context,
 		status = refuse_ours(context->graphs, exec, "executable graph");
 	if (status != PHILOX_OK || !philox_device_is_host(context->device))
 		return status;
-	return philox_native_graph_nodes(context->device, native, &nodes);
+	return philox_native_graph_node_count(context->device, native, &nodes);
 }
 
 /* A capture without a pass may have had a session in a pool. */
@@ -517,7 +517,7 @@ static enum philox_status refuse_session(struct graph_context *graphs,
 	return status_set(PHILOX_ERROR_STATE,
 			  "capture %" PRIu64
 			  " has a session in a pool and nothing else to drop: "
-			  "see philox_pool_end()",
+			  "see philox_pool_session_end()",
 			  id);
 }
 

@@ -12,8 +12,8 @@
 #include "graph/pool/pool.h"
 
 /* The size of the struct's first version. */
-#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, iterations)
-OPTIONS_NO_PADDING(struct philox_use_info, iterations);
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_graph_pass_info, iterations)
+OPTIONS_NO_PADDING(struct philox_graph_pass_info, iterations);
 
 enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
@@ -251,17 +251,17 @@ enum philox_status philox_graph_destroy(struct philox_graph *graph)
 	return context_report(context, PHILOX_OK, NULL);
 }
 
-size_t philox_graph_uses(const struct philox_graph *graph)
+size_t philox_graph_pass_count(const struct philox_graph *graph)
 {
 	return graph ? graph->n_uses : 0;
 }
 
-enum philox_status philox_graph_use_info(const struct philox_graph *graph,
-					 size_t index,
-					 struct philox_use_info *info)
+enum philox_status philox_graph_pass_info(const struct philox_graph *graph,
+					  size_t index,
+					  struct philox_graph_pass_info *info)
 {
 	const struct captured_pass *captured;
-	struct philox_use_info found;
+	struct philox_graph_pass_info found;
 	enum philox_status status;
 
 	if (!graph)
@@ -282,7 +282,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 					       status_s(graph->n_uses), index),
 				    NULL);
 	captured = &graph->capture->passes[index];
-	found = (struct philox_use_info){
+	found = (struct philox_graph_pass_info){
 		.region = captured->region->name,
 		.flags = captured->flags,
 		.backward = captured->backward,

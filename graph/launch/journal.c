@@ -21,9 +21,9 @@ static void write_use(const struct philox_graph *graph,
 		return;
 	}
 	if (captured->backward && claim->hold.use == LEDGER_RETAIN)
-		flags |= PHILOX_RETAIN;
+		flags |= PHILOX_PASS_RETAIN;
 	else if (captured->backward) /* used up by a pass linked to it */
-		flags &= ~(unsigned)PHILOX_RETAIN;
+		flags &= ~(unsigned)PHILOX_PASS_RETAIN;
 	journal_write(graph->context,
 		      "launch-use use %u pass %s region %s ticket %" PRIu64
 		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s%s",

@@ -21,24 +21,27 @@
 /* --- before any step: may it be launched ---------------------------------- */
 
 static enum philox_status check_use(const struct philox_graph *graph,
-				    const struct philox_use *use, size_t index)
+				    const struct philox_launch_pass *use,
+				    size_t index)
 {
 	if (use->reserved)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "'%s', use %zu: reserved is 0x%" PRIx32
 				  ", not 0",
 				  graph->name, index, use->reserved);
-	if (use->flags & ~(uint32_t)PHILOX_RETAIN)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s', use %zu: flags is 0x%" PRIx32
-				  ", but a use takes PHILOX_RETAIN only: other "
-				  "flags are those of the captured pass",
-				  graph->name, index, use->flags);
+	if (use->flags & ~(uint32_t)PHILOX_PASS_RETAIN)
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"'%s', use %zu: flags is 0x%" PRIx32
+			", but a use takes PHILOX_PASS_RETAIN only: other "
+			"flags are those of the captured pass",
+			graph->name, index, use->flags);
 	return PHILOX_OK;
 }
 
 static enum philox_status check_uses(const struct philox_graph *graph,
-				     const struct philox_use *uses, size_t n)
+				     const struct philox_launch_pass *uses,
+				     size_t n)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -79,7 +82,7 @@ static enum philox_status check_arrays(const struct philox_graph *graph)
 
 static enum philox_status check_prologue(const struct philox_graph *graph,
 					 philox_stream stream,
-					 const struct philox_use *uses,
+					 const struct philox_launch_pass *uses,
 					 size_t n)
 {
 	enum philox_status status;
@@ -99,7 +102,8 @@ static enum philox_status check_prologue(const struct philox_graph *graph,
 /* --- the record of a launch ----------------------------------------------- */
 
 static struct launch *take_launch(struct philox_graph *graph,
-				  philox_stream stream, struct philox_use *uses)
+				  philox_stream stream,
+				  struct philox_launch_pass *uses)
 {
 	struct launch *launch = graph->spare;
 
@@ -130,8 +134,9 @@ static void give_launch(struct philox_graph *graph, struct launch *launch)
 
 /*
  * A launch has a hold for each captured pass (lib/pass/pass.h). Between claim
- * and settle it holds an open forward for each forward it will make and a reader
- * of each ticket it will use. With the graph's and the context's lock held.
+ * and settle it holds an open forward for each forward it will make and a
+ * reader of each ticket it will use. With the graph's and the context's lock
+ * held.
  */
 
 static const struct captured_pass *captured_of(const struct philox_graph *graph,
@@ -153,9 +158,9 @@ static enum hold_kind kind_of(const struct captured_pass *captured)
 }
 
 static struct hold new_hold(const struct captured_pass *captured,
-			    const struct philox_use *use)
+			    const struct philox_launch_pass *use)
 {
-	int retain = (use->flags & PHILOX_RETAIN) || !captured->consumed;
+	int retain = (use->flags & PHILOX_PASS_RETAIN) || !captured->consumed;
 
 	return (struct hold){.region = captured->region,
 			     .life = captured->life,
@@ -166,7 +171,7 @@ static struct hold new_hold(const struct captured_pass *captured,
 }
 
 static enum philox_status claim_use(struct philox_graph *graph, uint32_t index,
-				    const struct philox_use *use,
+				    const struct philox_launch_pass *use,
 				    struct hold *hold)
 {
 	const struct captured_pass *captured = captured_of(graph, index);
@@ -189,7 +194,7 @@ static enum philox_status claim_use(struct philox_graph *graph, uint32_t index,
 
 /* Notes the region and the ticket of a use that was refused, for the log. */
 static void blame(struct philox_graph *graph, uint32_t index,
-		  const struct philox_use *use)
+		  const struct philox_launch_pass *use)
 {
 	const struct captured_pass *captured = captured_of(graph, index);
 
@@ -324,8 +329,8 @@ static void withdraw_message(struct philox_graph *graph)
 static enum philox_status launch_exec(struct philox_graph *graph,
 				      philox_stream stream)
 {
-	enum philox_status status = philox_native_launch(graph->context->device,
-							 graph->exec, stream);
+	enum philox_status status = philox_native_exec_launch(
+		graph->context->device, graph->exec, stream);
 
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);
@@ -334,7 +339,7 @@ static enum philox_status launch_exec(struct philox_graph *graph,
 
 /* --- settle: tickets live or used up, or all taken back ------------------- */
 
-static void settle_use(struct claim *claim, struct philox_use *use)
+static void settle_use(struct claim *claim, struct philox_launch_pass *use)
 {
 	struct hold *hold = &claim->hold;
 	struct philox_ticket made = {0};
@@ -389,7 +394,7 @@ static void release_contexts(struct philox_graph *graph, struct launch *launch)
 /* Writes the launch if it failed with saved contexts to release. */
 static enum philox_status claim_and_send(struct philox_graph *graph,
 					 philox_stream stream,
-					 struct philox_use *uses,
+					 struct philox_launch_pass *uses,
 					 struct launch **failed)
 {
 	struct launch *launch = take_launch(graph, stream, uses);
@@ -416,7 +421,7 @@ static enum philox_status claim_and_send(struct philox_graph *graph,
  */
 static enum philox_status prologue(struct philox_graph *graph,
 				   philox_stream stream,
-				   struct philox_use *uses, size_t n,
+				   struct philox_launch_pass *uses, size_t n,
 				   enum pool_turn turn, struct launch **failed)
 {
 	enum philox_status status;
@@ -449,7 +454,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 
 enum philox_status graph_would_launch(struct philox_graph *graph,
 				      philox_stream stream,
-				      struct philox_use *uses, size_t n)
+				      struct philox_launch_pass *uses, size_t n)
 {
 	struct launch *launch;
 	enum philox_status status;
@@ -471,7 +476,8 @@ enum philox_status graph_would_launch(struct philox_graph *graph,
 
 enum philox_status philox_graph_prologue(struct philox_graph *graph,
 					 philox_stream stream,
-					 struct philox_use *uses, size_t n)
+					 struct philox_launch_pass *uses,
+					 size_t n)
 {
 	struct philox_log_entry subject;
 	struct launch *failed = NULL;
@@ -511,7 +517,8 @@ enum philox_status philox_graph_epilogue(struct philox_graph *graph,
 
 enum philox_status philox_graph_launch(struct philox_graph *graph,
 				       philox_stream stream,
-				       struct philox_use *uses, size_t n)
+				       struct philox_launch_pass *uses,
+				       size_t n)
 {
 	struct philox_log_entry subject;
 	struct launch *launch = NULL;

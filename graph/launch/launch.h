@@ -22,7 +22,7 @@ struct claim {
 struct launch {
 	philox_stream stream;
 	philox_stream release; /* that saved contexts are released on */
-	struct philox_use *uses;
+	struct philox_launch_pass *uses;
 	struct claim claims[]; /* one for each captured pass */
 };
 
@@ -76,7 +76,8 @@ enum philox_status graph_end(struct philox_graph *graph,
  */
 enum philox_status graph_would_launch(struct philox_graph *graph,
 				      philox_stream stream,
-				      struct philox_use *uses, size_t n);
+				      struct philox_launch_pass *uses,
+				      size_t n);
 
 /* graph_bytes() returns the memory that philox itself has taken for a graph. */
 uint64_t graph_bytes(const struct philox_graph *graph);

@@ -1,22 +1,22 @@
 /*
  * graph/launch/params.c - values: captured, set, written
  *
- * See philox/launch_value.h, and struct captured_param in
+ * See philox/graph.h, and struct captured_param in
  * graph/capture/capture.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/launch_value.h>
+#include <philox/graph.h>
 #include "graph/launch/launch.h"
 #include "lib/containers/array.h"
 
 /* The size of the struct's first version. */
-#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_value_info, reserved)
-OPTIONS_NO_PADDING(struct philox_value_info, reserved);
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_graph_param_info, reserved)
+OPTIONS_NO_PADDING(struct philox_graph_param_info, reserved);
 
-_Static_assert(sizeof(struct philox_state) == PHILOX_VALUE_SIZE,
+_Static_assert(sizeof(struct philox_state) == PHILOX_PARAM_BYTES,
 	       "a slot holds a value");
 
 static struct philox_state pack(const void *bytes, size_t size)
@@ -29,11 +29,11 @@ static struct philox_state pack(const void *bytes, size_t size)
 
 static enum philox_status check_size(const char *name, size_t size)
 {
-	if (size && size <= PHILOX_VALUE_SIZE)
+	if (size && size <= PHILOX_PARAM_BYTES)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
 			  "value '%s': size is %zu, not in 1 .. %d", name, size,
-			  PHILOX_VALUE_SIZE);
+			  PHILOX_PARAM_BYTES);
 }
 
 /* --- recording, with the context's lock ------------------------------------ */
@@ -79,7 +79,7 @@ static void add_param(struct capture *capture,
 	capture->message_slots++;
 	capture->params[capture->n_params++] = *param;
 	snprintf(capture->last, sizeof(capture->last),
-		 "philox_capture_value() of '%.60s'", param->name);
+		 "philox_capture_param() of '%.60s'", param->name);
 	journal_write(capture->graphs->context,
 		      "capture-value capture %u value %u name %s size %u",
 		      capture->serial, capture->n_params - 1,
@@ -120,7 +120,7 @@ static enum philox_status ask(struct philox_context *context,
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
 			  "value '%s': the stream is not capturing: see "
-			  "philox_value_write()",
+			  "philox_param_write()",
 			  name);
 }
 
@@ -152,7 +152,7 @@ static enum philox_status make_param(struct philox_context *context,
 	return status;
 }
 
-enum philox_status philox_capture_value(struct philox_context *context,
+enum philox_status philox_capture_param(struct philox_context *context,
 					philox_stream stream, const char *name,
 					const void *initial, size_t size,
 					void **address)
@@ -177,7 +177,7 @@ enum philox_status philox_capture_value(struct philox_context *context,
 
 /* --- graphs ---------------------------------------------------------------- */
 
-size_t philox_graph_values(const struct philox_graph *graph)
+size_t philox_graph_param_count(const struct philox_graph *graph)
 {
 	return graph && graph->capture ? graph->capture->n_params : 0;
 }
@@ -185,14 +185,14 @@ size_t philox_graph_values(const struct philox_graph *graph)
 static enum philox_status refuse_index(const struct philox_graph *graph,
 				       size_t index)
 {
-	const size_t n = philox_graph_values(graph);
+	const size_t n = philox_graph_param_count(graph);
 
 	return status_set(PHILOX_ERROR_INVALID,
 			  "'%s' has %zu value%s: there is no value %zu",
 			  graph->name, n, status_s(n), index);
 }
 
-enum philox_status philox_graph_value_index(const struct philox_graph *graph,
+enum philox_status philox_graph_param_index(const struct philox_graph *graph,
 					    const char *name, size_t *index)
 {
 	size_t i = 0;
@@ -202,10 +202,10 @@ enum philox_status philox_graph_value_index(const struct philox_graph *graph,
 	if (!name || !index)
 		return context_null(graph->context, name ? "index" : "name");
 	NEED_PROCESS(graph->context);
-	while (i < philox_graph_values(graph) &&
+	while (i < philox_graph_param_count(graph) &&
 	       strcmp(graph->capture->params[i].name, name) != 0)
 		i++;
-	if (i < philox_graph_values(graph)) {
+	if (i < philox_graph_param_count(graph)) {
 		*index = i;
 		return PHILOX_OK;
 	}
@@ -216,11 +216,11 @@ enum philox_status philox_graph_value_index(const struct philox_graph *graph,
 			    NULL);
 }
 
-enum philox_status philox_graph_value_info(const struct philox_graph *graph,
+enum philox_status philox_graph_param_info(const struct philox_graph *graph,
 					   size_t index,
-					   struct philox_value_info *info)
+					   struct philox_graph_param_info *info)
 {
-	struct philox_value_info found = {0};
+	struct philox_graph_param_info found = {0};
 	enum philox_status status;
 
 	if (!graph)
@@ -230,7 +230,7 @@ enum philox_status philox_graph_value_info(const struct philox_graph *graph,
 	NEED_PROCESS(graph->context);
 	status = options_check_room("info", info->size, INFO_SIZE_FIRST,
 				    sizeof(found));
-	if (status == PHILOX_OK && index >= philox_graph_values(graph))
+	if (status == PHILOX_OK && index >= philox_graph_param_count(graph))
 		status = refuse_index(graph, index);
 	if (status != PHILOX_OK)
 		return graph_report(graph, status, NULL);
@@ -243,7 +243,7 @@ enum philox_status philox_graph_value_info(const struct philox_graph *graph,
 static void journal_set(const struct philox_graph *graph, size_t index,
 			const void *bytes, size_t size)
 {
-	char hex[2 * PHILOX_VALUE_SIZE + 1];
+	char hex[2 * PHILOX_PARAM_BYTES + 1];
 
 	for (size_t i = 0; i < size; i++)
 		sprintf(hex + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
@@ -259,7 +259,7 @@ static enum philox_status set_param(struct philox_graph *graph, size_t index,
 {
 	const struct captured_param *param;
 
-	if (index >= philox_graph_values(graph))
+	if (index >= philox_graph_param_count(graph))
 		return refuse_index(graph, index);
 	param = &graph->capture->params[index];
 	if (size != param->size)
@@ -278,7 +278,7 @@ static enum philox_status set_param(struct philox_graph *graph, size_t index,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_graph_set_value(struct philox_graph *graph,
+enum philox_status philox_graph_set_param(struct philox_graph *graph,
 					  size_t index, const void *bytes,
 					  size_t size)
 {
@@ -305,14 +305,14 @@ static enum philox_status write_param(struct philox_context *context,
 	struct capture_info info;
 	enum philox_status status;
 
-	if (!size || size > PHILOX_VALUE_SIZE)
+	if (!size || size > PHILOX_PARAM_BYTES)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "size is %zu, not in 1 .. %d", size,
-				  PHILOX_VALUE_SIZE);
-	if ((uintptr_t)cell % PHILOX_VALUE_SIZE)
+				  PHILOX_PARAM_BYTES);
+	if ((uintptr_t)cell % PHILOX_PARAM_BYTES)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "cell (%p) is not aligned to %d bytes", cell,
-				  PHILOX_VALUE_SIZE);
+				  PHILOX_PARAM_BYTES);
 	status = device_ask_capture(context->device, stream, &info);
 	return status == PHILOX_OK
 		       ? state_store(context->device, stream, "cell", cell,
@@ -320,7 +320,7 @@ static enum philox_status write_param(struct philox_context *context,
 		       : status;
 }
 
-enum philox_status philox_value_write(struct philox_context *context,
+enum philox_status philox_param_write(struct philox_context *context,
 				      philox_stream stream, void *cell,
 				      const void *bytes, size_t size)
 {

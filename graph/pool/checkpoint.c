@@ -97,11 +97,12 @@ enum philox_status pool_put_back(struct philox_pool *pool,
 			      ids->n_live, ids->dead, ids->n_dead, &freed,
 			      &revived);
 	if (status == PHILOX_ERROR_BUSY)
-		return status_set(status,
-				  "pool '%s': memory was freed, or taken from "
-				  "the device, on another stream than that of "
-				  "its last launch: see philox_pool_order()",
-				  pool->name);
+		return status_set(
+			status,
+			"pool '%s': memory was freed, or taken from "
+			"the device, on another stream than that of "
+			"its last launch: see philox_pool_join_streams()",
+			pool->name);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	note_restored(pool, freed, revived);

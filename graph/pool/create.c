@@ -10,19 +10,18 @@
 #include "lib/state/state.h"
 
 /* The sizes of the structs' first versions. */
-#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_options, limit)
-OPTIONS_NO_PADDING(struct philox_pool_options, limit);
-#define STATISTICS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_figures, waits)
-OPTIONS_NO_PADDING(struct philox_pool_figures, waits);
+#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_desc, limit)
+OPTIONS_NO_PADDING(struct philox_pool_desc, limit);
+#define STATISTICS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_stats, waits)
+OPTIONS_NO_PADDING(struct philox_pool_stats, waits);
 
-#define POOL_FLAGS                                                         \
-	(PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT | PHILOX_POOL_ZONES | \
+#define POOL_FLAGS                                                          \
+	(PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT | PHILOX_POOL_GUARDS | \
 	 PHILOX_POOL_FILL)
 
 /* --- making --------------------------------------------------------------- */
 
-static enum philox_status check_options(
-	const struct philox_pool_options *options)
+static enum philox_status check_options(const struct philox_pool_desc *options)
 {
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -50,8 +49,8 @@ static size_t bytes_of(uint64_t bytes)
 	return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
-static enum philox_status create_blocks(
-	struct philox_pool *pool, const struct philox_pool_options *options)
+static enum philox_status create_blocks(struct philox_pool *pool,
+					const struct philox_pool_desc *options)
 {
 	const struct pool_settings settings = {
 		.kind = options->flags & PHILOX_POOL_EXPANDABLE
@@ -60,7 +59,7 @@ static enum philox_status create_blocks(
 		.reserve = bytes_of(options->range),
 		.step = bytes_of(options->step),
 		.limit = bytes_of(options->limit),
-		.margin = options->flags & PHILOX_POOL_ZONES ? POOL_UNIT : 0,
+		.margin = options->flags & PHILOX_POOL_GUARDS ? POOL_UNIT : 0,
 	};
 	enum philox_status status =
 		pool_create(pool_device(pool), &settings, &pool->blocks);
@@ -94,7 +93,7 @@ static void free_pool(struct philox_pool *pool)
 }
 
 static enum philox_status make_pool(struct philox_context *context,
-				    const struct philox_pool_options *options,
+				    const struct philox_pool_desc *options,
 				    struct philox_pool **out)
 {
 	struct philox_pool *pool = calloc(1, sizeof(*pool));
@@ -159,10 +158,10 @@ static enum philox_status enlist_pool(struct graph_context *graphs,
 }
 
 enum philox_status philox_pool_create(struct philox_context *context,
-				      const struct philox_pool_options *options,
+				      const struct philox_pool_desc *options,
 				      struct philox_pool **pool)
 {
-	struct philox_pool_options known;
+	struct philox_pool_desc known;
 	struct philox_pool *made = NULL;
 	enum philox_status status;
 
@@ -208,10 +207,11 @@ static enum philox_status check_no_users(struct philox_pool *pool)
 	if (pool->session)
 		return pool_is_idle(pool);
 	if (pool->undone)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "pool '%s': a session that was rolled back "
-				  "has not been ended: see philox_pool_end()",
-				  pool->name);
+		return status_set(
+			PHILOX_ERROR_BUSY,
+			"pool '%s': a session that was rolled back "
+			"has not been ended: see philox_pool_session_end()",
+			pool->name);
 	if (!pool->captures)
 		return PHILOX_OK;
 	return status_set(
@@ -333,15 +333,14 @@ static uint64_t count_graphs(const struct philox_pool *pool)
 	return n;
 }
 
-void pool_count(struct philox_pool *pool,
-		struct philox_pool_figures *statistics)
+void pool_count(struct philox_pool *pool, struct philox_pool_stats *statistics)
 {
 	struct pinned pinned = {.newest = pool_pinned(pool)};
 	struct pool_figures figures;
 
 	pool_figures(pool->blocks, &figures);
 	pool_walk_extents(pool->blocks, see_pinned, &pinned);
-	*statistics = (struct philox_pool_figures){
+	*statistics = (struct philox_pool_stats){
 		.reserved = figures.reserved,
 		.mapped = figures.mapped,
 		.live = figures.live,
@@ -363,10 +362,10 @@ void pool_count(struct philox_pool *pool,
 	};
 }
 
-enum philox_status philox_pool_statistics(
-	struct philox_pool *pool, struct philox_pool_figures *statistics)
+enum philox_status philox_pool_get_stats(struct philox_pool *pool,
+					 struct philox_pool_stats *statistics)
 {
-	struct philox_pool_figures found;
+	struct philox_pool_stats found;
 	enum philox_status status;
 
 	if (!pool)

@@ -42,7 +42,7 @@ enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 	enum philox_status status = fill(pool, stream, block);
 	struct guards guards;
 
-	if (!(pool->flags & PHILOX_POOL_ZONES) || status != PHILOX_OK)
+	if (!(pool->flags & PHILOX_POOL_GUARDS) || status != PHILOX_OK)
 		return status;
 	guards = guards_of(block);
 	status = philox_memory_set(device, guards.before, GUARD, POOL_UNIT,
@@ -177,13 +177,13 @@ static enum philox_status check_guards_of(struct philox_pool *pool,
 	pool_settle(pool);
 	if (pool->session && pool->session->capture)
 		status = pool_is_idle(pool);
-	if (status == PHILOX_OK && pool->flags & PHILOX_POOL_ZONES)
+	if (status == PHILOX_OK && pool->flags & PHILOX_POOL_GUARDS)
 		status = look(&copies);
 	return status;
 }
 
-enum philox_status philox_pool_check(struct philox_pool *pool,
-				     philox_stream stream)
+enum philox_status philox_pool_check_guards(struct philox_pool *pool,
+					    philox_stream stream)
 {
 	enum philox_status status;
 

@@ -15,21 +15,21 @@
 /* --- pool: a pool behind the context: streams, captures, launches --------- */
 
 /*
- * Note [Pools]
- * ~~~~~~~~~~~~
- * The blocks are those of alloc/pool/pool.h (Note [Pool]), whose owners stand
- * for streams here. SHARED's memory is free for whatever the pool itself puts in
- * order: sessions and launches. What a stream frees is its own, in a session as
- * outside; when a session ends, its streams' memory goes to SHARED.
+ * Note [Pools] ~~~~~~~~~~~~ The blocks are those of alloc/pool/pool.h (Note
+ * [Pool]), whose owners stand for streams here. SHARED's memory is free for
+ * whatever the pool itself puts in order: sessions and launches. What a stream
+ * frees is its own, in a session as outside; when a session ends, its streams'
+ * memory goes to SHARED.
  *
  * The pool's own order is a chain: each launch of a graph that was captured in
  * the pool, and each warm-up, comes after the one before. The stream of the
- * last one is the pool's last stream. After it an event is recorded there; the next one waits for
- * that if it is on another stream, and is on its way before another may begin:
- * so a launch takes the pool's turn in its prologue and gives it back in its
- * epilogue. Outside sessions the last stream may use SHARED's memory, any other stream only
- * after a wait. Events are recorded where something has just been queued, so a
- * stream that was destroyed since is never asked.
+ * last one is the pool's last stream. After it an event is recorded there; the
+ * next one waits for that if it is on another stream, and is on its way before
+ * another may begin: so a launch takes the pool's turn in its prologue and
+ * gives it back in its epilogue. Outside sessions the last stream may use
+ * SHARED's memory, any other stream only after a wait. Events are recorded
+ * where something has just been queued, so a stream that was destroyed since is
+ * never asked.
  *
  * A capture waits for nothing, since nothing of it runs: its launches do. Its
  * native graph keeps the pool's extents through a lifeline; extents that a
@@ -41,8 +41,8 @@
  * not hold back other pools and passes, but for calls that look at all pools
  * (adopting, saving, memory given back); of several pools the newest is locked
  * last. The context's lock is taken around it only if the context has a
- * journal, to write events in their true order. Nothing is logged under either. A launch waits for the turn without
- * the context's lock.
+ * journal, to write events in their true order. Nothing is logged under either.
+ * A launch waits for the turn without the context's lock.
  */
 
 /* A capture that had a session in a pool. */
@@ -116,8 +116,8 @@ struct philox_pool {
 	uint64_t checkpoints, waits;
 
 	/* of the runner that has it, or NULL: to put the blocks right that are
-	 * shown or checked, without the lock, and to wait for work that the pool
-	 * does not know, with it */
+	 * shown or checked, without the lock, and to wait for work that the
+	 * pool does not know, with it */
 	struct philox_runner *runner;
 	void (*refresh)(struct philox_runner *runner);
 	enum philox_status (*wait)(struct philox_runner *runner);
@@ -181,9 +181,9 @@ int pool_means_ours(philox_stream stream, pthread_t thread);
 int pool_is_last_stream(const struct philox_pool *pool, philox_stream stream);
 
 /*
- * pool_may_share() tells whether a stream may use SHARED's memory now: all do in
- * a session, only the last stream does outside, and nobody else does while a launch is on
- * its way.
+ * pool_may_share() tells whether a stream may use SHARED's memory now: all do
+ * in a session, only the last stream does outside, and nobody else does while a
+ * launch is on its way.
  */
 int pool_may_share(const struct philox_pool *pool, philox_stream stream);
 
@@ -198,9 +198,9 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream);
 
 /*
- * pool_set_last_stream() notes, and marks by the event, that a stream is the last.
- * pool_note_free() notes that memory is freed on a stream: the first one is
- * the last stream if there is none.
+ * pool_set_last_stream() notes, and marks by the event, that a stream is the
+ * last. pool_note_free() notes that memory is freed on a stream: the first one
+ * is the last stream if there is none.
  */
 enum philox_status pool_set_last_stream(struct philox_pool *pool,
 					philox_stream stream);
@@ -308,8 +308,8 @@ void pools_attach(struct graph_context *graphs, uint64_t id, const char *graph,
 void pools_detach(struct pool_capture **pools, int gone);
 
 /*
- * pools_drop() rolls the sessions of a capture back that gave no graph. With the
- * context's lock.
+ * pools_drop() rolls the sessions of a capture back that gave no graph. With
+ * the context's lock.
  */
 void pools_drop(struct graph_context *graphs, uint64_t id);
 
@@ -335,8 +335,7 @@ void pools_finish(struct graph_context *graphs);
 /* --- create: what a pool holds, counted ----------------------------------- */
 
 /* pool_count() writes a pool's statistics, with its lock. */
-void pool_count(struct philox_pool *pool,
-		struct philox_pool_figures *statistics);
+void pool_count(struct philox_pool *pool, struct philox_pool_stats *statistics);
 
 /* --- snapshot.c: the snapshot of a pool, and writing it as a text --------- */
 
@@ -366,8 +365,8 @@ void pool_count(struct philox_pool *pool,
  * text's own: so the same calls give the same text on each device, whatever
  * else the process does, but for how large the extents of an expandable pool
  * are, if granularities differ. How many addresses are reserved, which may
- * depend on the device's memory, is not in it. All lines, each of the first seven
- * once (the longest is broken here):
+ * depend on the device's memory, is not in it. All lines, each of the first
+ * seven once (the longest is broken here):
  *
  *  philox pool V      The version, 1. A reader refuses a newer one, after which
  *                     anything may follow.
@@ -387,7 +386,7 @@ void pool_count(struct philox_pool *pool,
  *                     the owner home.
  *  counts allocations A frees F growths G trims T checkpoints C restores R
  *      rollbacks B waits W
- *                     As in struct philox_pool_figures.
+ *                     As in struct philox_pool_stats.
  *  segment N extents E bytes B
  *                     In ascending order; with E extents of B bytes. A segment
  *                     of a plain pool is one extent, which begins at 0; an
@@ -436,7 +435,7 @@ struct snapshot {
 	uint32_t flags;
 	uint64_t step, limit, range;
 	enum snapshot_session session;
-	struct philox_pool_figures figures; /* but for `reserved` */
+	struct philox_pool_stats figures; /* but for `reserved` */
 	struct snapshot_extent *extents;
 	struct snapshot_block *blocks;
 	size_t n_extents, n_blocks;
@@ -459,7 +458,7 @@ void snapshot_write_lines(FILE *out, const struct snapshot *snapshot);
 /* snapshot_margin() is how many bytes of a live block are before its address. */
 static inline uint64_t snapshot_margin(const struct snapshot *snapshot)
 {
-	return snapshot->flags & PHILOX_POOL_ZONES ? POOL_UNIT : 0;
+	return snapshot->flags & PHILOX_POOL_GUARDS ? POOL_UNIT : 0;
 }
 
 /* --- snapshot: taking the snapshot of a pool ------------------------------ */

@@ -11,8 +11,9 @@
 #include "lib/state/state.h"
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_report, growths)
-OPTIONS_NO_PADDING(struct philox_pool_report, growths);
+#define REPORT_SIZE_FIRST \
+	OPTIONS_FIRST(struct philox_pool_session_stats, growths)
+OPTIONS_NO_PADDING(struct philox_pool_session_stats, growths);
 
 /* --- what a session lets happen, with the pool's lock ---------------------- */
 
@@ -54,7 +55,7 @@ enum philox_status pool_admit(const struct philox_pool *pool,
 	return status_set(PHILOX_ERROR_STATE,
 			  "pool '%s': the stream is in capture %" PRIu64
 			  ", which has no session in it: see "
-			  "philox_pool_begin()",
+			  "philox_pool_session_begin()",
 			  pool->name, info->id);
 }
 
@@ -279,9 +280,9 @@ static enum philox_status begin_session(struct philox_pool *pool,
 
 /* --- public ---------------------------------------------------------------- */
 
-enum philox_status philox_pool_begin(struct philox_pool *pool,
-				     philox_stream stream,
-				     struct philox_pool_session **session)
+enum philox_status philox_pool_session_begin(
+	struct philox_pool *pool, philox_stream stream,
+	struct philox_pool_session **session)
 {
 	if (!pool)
 		return context_null(NULL, "pool");
@@ -339,10 +340,10 @@ static enum philox_status close_session(struct philox_pool *pool,
 	return PHILOX_OK;
 }
 
-static void write_report(struct philox_pool_report *report,
+static void write_report(struct philox_pool_session_stats *report,
 			 const struct pool_session_figures *figures)
 {
-	const struct philox_pool_report found = {
+	const struct philox_pool_session_stats found = {
 		.peak = figures->peak,
 		.live_peak = figures->live_peak,
 		.live = figures->live,
@@ -357,7 +358,7 @@ static void write_report(struct philox_pool_report *report,
 
 static enum philox_status end_session(struct philox_pool_session *session,
 				      enum philox_status went,
-				      struct philox_pool_report *report)
+				      struct philox_pool_session_stats *report)
 {
 	struct philox_pool *pool = session->pool;
 	enum philox_status status = PHILOX_OK;
@@ -386,9 +387,9 @@ static enum philox_status end_session(struct philox_pool_session *session,
 	return status;
 }
 
-enum philox_status philox_pool_end(struct philox_pool_session *session,
-				   enum philox_status went,
-				   struct philox_pool_report *report)
+enum philox_status philox_pool_session_end(
+	struct philox_pool_session *session, enum philox_status went,
+	struct philox_pool_session_stats *report)
 {
 	struct philox_pool *pool;
 
@@ -457,8 +458,9 @@ static enum philox_status order_streams(struct philox_pool *pool,
 	return status;
 }
 
-enum philox_status philox_pool_order(struct philox_pool *pool,
-				     philox_stream before, philox_stream after)
+enum philox_status philox_pool_join_streams(struct philox_pool *pool,
+					    philox_stream before,
+					    philox_stream after)
 {
 	struct capture_info info;
 	enum philox_status status;

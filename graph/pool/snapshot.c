@@ -212,8 +212,8 @@ enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 
 /* --- fields --------------------------------------------------------------- */
 
-#define FIGURE(text, field)                                     \
-	FIELD(NUMBER, struct philox_pool_figures, field, text), \
+#define FIGURE(text, field)                                   \
+	FIELD(NUMBER, struct philox_pool_stats, field, text), \
 		.most = SNAPSHOT_MOST
 
 const struct field figures_mapped[] = {
@@ -272,7 +272,7 @@ static void write_pool(FILE *out, const struct snapshot *snapshot)
 static void write_figures(FILE *out, const struct snapshot *snapshot)
 {
 	static const char *const sessions[] = {"none", "warm-up", "capture"};
-	const struct philox_pool_figures *figures = &snapshot->figures;
+	const struct philox_pool_stats *figures = &snapshot->figures;
 
 	fprintf(out, "session %s graphs %" PRIu64 "\n",
 		sessions[snapshot->session], figures->graphs);

@@ -142,7 +142,7 @@ enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
 		return status_set(
 			PHILOX_ERROR_BUSY,
 			"pool '%s' is in use on another stream%s: order the "
-			"two, and say so by philox_pool_order()",
+			"two, and say so by philox_pool_join_streams()",
 			pool->name,
 			pool->flags & PHILOX_POOL_STRICT
 				? ""

@@ -14,9 +14,8 @@
 #include "lib/base/base.h"
 
 /* The size of the struct's first version. */
-#define RUNNER_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_runner_options, pool_limit)
-OPTIONS_NO_PADDING(struct philox_runner_options, pool_limit);
+#define RUNNER_SIZE_FIRST OPTIONS_FIRST(struct philox_runner_desc, pool_limit)
+OPTIONS_NO_PADDING(struct philox_runner_desc, pool_limit);
 
 /* --- making -------------------------------------------------------------------- */
 
@@ -35,8 +34,7 @@ static enum philox_status read_environment(struct philox_runner *runner)
 		wanted);
 }
 
-static enum philox_status check_runner(
-	const struct philox_runner_options *options)
+static enum philox_status check_runner(const struct philox_runner_desc *options)
 {
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -51,12 +49,11 @@ static enum philox_status check_runner(
 	return options_check_reserved("runner options", options->reserved);
 }
 
-static enum philox_status make_pool_of(
-	struct philox_context *context,
-	const struct philox_runner_options *options, struct philox_pool **pool)
+static enum philox_status make_pool_of(struct philox_context *context,
+				       const struct philox_runner_desc *options,
+				       struct philox_pool **pool)
 {
-	struct philox_pool_options of_pool =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc of_pool = PHILOX_INIT(struct philox_pool_desc);
 
 	of_pool.name = options->name;
 	of_pool.flags = options->pool_flags;
@@ -79,10 +76,10 @@ static void refresh_pool(struct philox_runner *runner)
 }
 
 static enum philox_status make_runner(struct philox_context *context,
-				      const struct philox_runner_options *given,
+				      const struct philox_runner_desc *given,
 				      struct philox_runner **out)
 {
-	struct philox_runner_options options;
+	struct philox_runner_desc options;
 	struct philox_runner *made;
 	enum philox_status status =
 		options_copy("runner options", given, given->size,
@@ -108,7 +105,7 @@ static enum philox_status make_runner(struct philox_context *context,
 	made->pool->refresh = refresh_pool;
 	made->pool->wait = fences_wait;
 	made->context = context;
-	made->guards = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
+	made->guards = (options.pool_flags & PHILOX_POOL_GUARDS) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
 	pthread_mutex_init(&made->fences_lock, NULL);
@@ -122,8 +119,7 @@ static enum philox_status make_runner(struct philox_context *context,
 
 enum philox_status philox_runner_create(
 	struct philox_context *context,
-	const struct philox_runner_options *options,
-	struct philox_runner **runner)
+	const struct philox_runner_desc *options, struct philox_runner **runner)
 {
 	if (!context)
 		return context_null(NULL, "context");

@@ -111,10 +111,10 @@ static void retain_pass(struct callback_pass *ended)
 {
 	struct philox_pass *pass = &ended->pass;
 
-	if (!ended->backward || ended->dry || pass->flags & PHILOX_RETAIN)
+	if (!ended->backward || ended->dry || pass->flags & PHILOX_PASS_RETAIN)
 		return;
 	ledger_retain(&pass->region->ledger, pass->ticket.serial);
-	pass->flags |= PHILOX_RETAIN;
+	pass->flags |= PHILOX_PASS_RETAIN;
 }
 
 /* Whoever ran the callback has ended it by then, and given its cells back. */
@@ -140,7 +140,7 @@ enum philox_status callback_pass_ended(const struct philox_pass *pass,
 	ended->state =
 		committed ? CALLBACK_PASS_COMMITTED : CALLBACK_PASS_ABORTED;
 	ended->commit = flags;
-	if (committed && flags & PHILOX_RETAIN)
+	if (committed && flags & PHILOX_PASS_RETAIN)
 		retain_pass(ended);
 	*kept = ended->given || (ended->backward && (committed || ended->dry));
 	return PHILOX_OK;

@@ -113,16 +113,16 @@ static enum philox_status find_why(struct philox_verify *verify,
 static size_t element_size(uint32_t elements)
 {
 	switch (elements) {
-	case PHILOX_ELEMENTS(PHILOX_BF16):
-	case PHILOX_ELEMENTS(PHILOX_F16):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_BF16):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F16):
 		return 2;
-	case PHILOX_ELEMENTS(PHILOX_U32):
-	case PHILOX_ELEMENTS(PHILOX_I32):
-	case PHILOX_ELEMENTS(PHILOX_F32):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_U32):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_I32):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F32):
 		return 4;
-	case PHILOX_ELEMENTS(PHILOX_U64):
-	case PHILOX_ELEMENTS(PHILOX_I64):
-	case PHILOX_ELEMENTS(PHILOX_F64):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_U64):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_I64):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F64):
 		return 8;
 	}
 	return 1;
@@ -160,22 +160,22 @@ static void spell_value(uint32_t elements, uint64_t bits, char text[48])
 	memcpy(&f32, &low, sizeof(f32));
 	memcpy(&f64, &bits, sizeof(f64));
 	switch (elements) {
-	case PHILOX_ELEMENTS(PHILOX_F32):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F32):
 		snprintf(text, 48, "%.9g", (double)f32);
 		break;
-	case PHILOX_ELEMENTS(PHILOX_F64):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F64):
 		snprintf(text, 48, "%.17g", f64);
 		break;
-	case PHILOX_ELEMENTS(PHILOX_F16):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_F16):
 		snprintf(text, 48, "%.5g", half_value((uint16_t)bits));
 		break;
-	case PHILOX_ELEMENTS(PHILOX_BF16):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_BF16):
 		snprintf(text, 48, "%.4g", bfloat_value((uint16_t)bits));
 		break;
-	case PHILOX_ELEMENTS(PHILOX_I32):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_I32):
 		snprintf(text, 48, "%" PRId32, (int32_t)low);
 		break;
-	case PHILOX_ELEMENTS(PHILOX_I64):
+	case PHILOX_ELEMENTS(PHILOX_DTYPE_I64):
 		snprintf(text, 48, "%" PRId64, (int64_t)bits);
 		break;
 	default:

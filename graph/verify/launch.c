@@ -12,15 +12,15 @@
 #include "lib/device/device.h"
 
 /* The size of the struct's first version. */
-#define VERIFY_SIZE_FIRST OPTIONS_FIRST(struct philox_verify_options, user)
-OPTIONS_NO_PADDING(struct philox_verify_options, user);
+#define VERIFY_SIZE_FIRST OPTIONS_FIRST(struct philox_verify_desc, user)
+OPTIONS_NO_PADDING(struct philox_verify_desc, user);
 
 #define ARRAYS_MAX (1u << 20)
 
 /* --- checks ----------------------------------------------------------------- */
 
 static enum philox_status check_array(const struct philox_graph *graph,
-				      const struct philox_verify_array *array,
+				      const struct philox_array_desc *array,
 				      size_t index)
 {
 	const char *wrong = NULL;
@@ -32,7 +32,7 @@ static enum philox_status check_array(const struct philox_graph *graph,
 	else if (!array->bytes ||
 		 array->bytes > UINTPTR_MAX - (uintptr_t)array->address)
 		wrong = "bytes";
-	else if (array->elements > PHILOX_ELEMENTS(PHILOX_I64))
+	else if (array->elements > PHILOX_ELEMENTS(PHILOX_DTYPE_I64))
 		wrong = "elements";
 	else if (array->reserved)
 		wrong = "reserved";
@@ -46,7 +46,7 @@ static enum philox_status check_array(const struct philox_graph *graph,
 
 static int by_place_of_array(const void *one, const void *other)
 {
-	const struct philox_verify_array *const *a = one, *const *b = other;
+	const struct philox_array_desc *const *a = one, *const *b = other;
 	const uintptr_t x = (uintptr_t)(*a)->address;
 	const uintptr_t y = (uintptr_t)(*b)->address;
 
@@ -54,10 +54,10 @@ static int by_place_of_array(const void *one, const void *other)
 }
 
 static enum philox_status check_apart(const struct philox_graph *graph,
-				      const struct philox_verify_array *arrays,
+				      const struct philox_array_desc *arrays,
 				      size_t n)
 {
-	const struct philox_verify_array **sorted =
+	const struct philox_array_desc **sorted =
 		calloc(n + 1, sizeof(*sorted));
 	enum philox_status status = PHILOX_OK;
 
@@ -81,7 +81,7 @@ static enum philox_status check_apart(const struct philox_graph *graph,
 
 static enum philox_status check_arrays_of(
 	const struct philox_graph *graph,
-	const struct philox_verify_options *options)
+	const struct philox_verify_desc *options)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -102,7 +102,7 @@ static enum philox_status check_arrays_of(
 
 static enum philox_status check_pool_of(
 	const struct philox_graph *graph,
-	const struct philox_verify_options *options)
+	const struct philox_verify_desc *options)
 {
 	const struct pool_capture *of;
 
@@ -141,8 +141,8 @@ static enum philox_status check_passes_of(const struct philox_graph *graph)
 
 static enum philox_status check_verify_options(
 	const struct philox_graph *graph,
-	const struct philox_verify_options *given,
-	struct philox_verify_options *options)
+	const struct philox_verify_desc *given,
+	struct philox_verify_desc *options)
 {
 	enum philox_status status =
 		options_copy("verify options", given, given->size,
@@ -304,7 +304,7 @@ enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
 					       unsigned flags,
 					       struct philox_pass *pass)
 {
-	const unsigned kinds = PHILOX_INFERENCE | PHILOX_WARMUP;
+	const unsigned kinds = PHILOX_PASS_INFERENCE | PHILOX_PASS_WARMUP;
 	const struct captured_pass *captured;
 	struct philox_ticket ticket = {0, 0};
 	enum philox_status status = check_begin(verify, region, pass);
@@ -385,7 +385,7 @@ static enum philox_status name_graph(const struct philox_graph *graph,
 
 static enum philox_status run_callback(struct philox_verify *verify)
 {
-	const struct philox_verify_options *options = verify->options;
+	const struct philox_verify_desc *options = verify->options;
 	struct callback *callback = &verify->callback;
 	enum philox_status status;
 
@@ -423,12 +423,12 @@ static enum philox_status reserve_passes(struct philox_verify *verify)
 
 static enum philox_status reserve_arrays(struct philox_verify *verify)
 {
-	const struct philox_verify_options *options = verify->options;
+	const struct philox_verify_desc *options = verify->options;
 	enum philox_status status =
 		verify_reserve_places(verify, options->n_arrays + MORE_ITEMS);
 
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
-		const struct philox_verify_array *array = &options->arrays[i];
+		const struct philox_array_desc *array = &options->arrays[i];
 		const size_t aligned = (uintptr_t)array->address &
 				       (~(uintptr_t)array->address + 1);
 
@@ -442,11 +442,11 @@ static enum philox_status reserve_arrays(struct philox_verify *verify)
 
 static enum philox_status add_arrays(struct philox_verify *verify)
 {
-	const struct philox_verify_options *options = verify->options;
+	const struct philox_verify_desc *options = verify->options;
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
-		const struct philox_verify_array *array = &options->arrays[i];
+		const struct philox_array_desc *array = &options->arrays[i];
 		struct verify_item item = {
 			.what = "array",
 			.name = array->name,
@@ -488,7 +488,7 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 	const struct verify_item *item;
 	uint64_t place;
 	struct status_message kept;
-	enum philox_status status = philox_native_launch(
+	enum philox_status status = philox_native_exec_launch(
 		graph->context->device, graph->exec, verify->stream);
 
 	if (status != PHILOX_OK)
@@ -505,8 +505,8 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 }
 
 /*
- * A session that could not be ended, since the device fails, keeps its pool busy
- * until the next launch that is verified with it has ended it.
+ * A session that could not be ended, since the device fails, keeps its pool
+ * busy until the next launch that is verified with it has ended it.
  */
 static void close_launch(struct philox_verify *verify)
 {
@@ -572,8 +572,8 @@ static enum philox_status launch_verified(struct philox_verify *verify)
 /* The epilogue says the same of the launch, whatever its message. */
 static enum philox_status launch_in_between(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_use *uses, size_t n,
-	const struct philox_verify_options *options)
+	struct philox_launch_pass *uses, size_t n,
+	const struct philox_verify_desc *options)
 {
 	struct philox_verify verify = {.graph = graph,
 				       .pool = options->pool,
@@ -601,10 +601,10 @@ static enum philox_status launch_in_between(
 
 enum philox_status philox_graph_launch_verified(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_use *uses, size_t n,
-	const struct philox_verify_options *options)
+	struct philox_launch_pass *uses, size_t n,
+	const struct philox_verify_desc *options)
 {
-	struct philox_verify_options checked;
+	struct philox_verify_desc checked;
 	enum philox_status status;
 
 	if (!graph)

@@ -246,14 +246,14 @@ enum philox_status verify_rows_add(struct philox_verify *verify)
 
 	for (size_t i = 0; status == PHILOX_OK && i < verify->n_memory; i++) {
 		const struct verify_memory *memory = &verify->memory[i];
-		struct verify_item item = {.what = "the table of rows",
-					   .origin = "",
-					   .elements =
-						   PHILOX_ELEMENTS(PHILOX_U64),
-					   .bytes = memory->bytes,
-					   .real = memory->real,
-					   .copies = {memory->copies[0], NULL},
-					   .rows = i + 1};
+		struct verify_item item = {
+			.what = "the table of rows",
+			.origin = "",
+			.elements = PHILOX_ELEMENTS(PHILOX_DTYPE_U64),
+			.bytes = memory->bytes,
+			.real = memory->real,
+			.copies = {memory->copies[0], NULL},
+			.rows = i + 1};
 
 		if (!memory->rows)
 			continue;

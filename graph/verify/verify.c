@@ -37,8 +37,8 @@ enum philox_status verify_open(struct philox_verify *verify)
 	verify->trial.touch = verify_rows_touch;
 	status = list_reads(verify);
 	if (status == PHILOX_OK)
-		status = philox_pool_begin(verify->pool, verify->stream,
-					   &verify->session);
+		status = philox_pool_session_begin(verify->pool, verify->stream,
+						   &verify->session);
 	if (status == PHILOX_ERROR_MEMORY)
 		verify->lacking = 1;
 	return status;
@@ -50,8 +50,8 @@ struct philox_pool_session *verify_close(struct philox_verify *verify)
 	const struct status_message kept = status_kept();
 
 	for (int i = 0; session && i < 3; i++)
-		if (philox_pool_end(session, PHILOX_ERROR_STATE, NULL) ==
-		    PHILOX_OK)
+		if (philox_pool_session_end(session, PHILOX_ERROR_STATE,
+					    NULL) == PHILOX_OK)
 			session = NULL;
 	status_restore(&kept);
 	free(verify->memory);
@@ -64,7 +64,8 @@ struct philox_pool_session *verify_close(struct philox_verify *verify)
 enum philox_status session_end_stuck(struct philox_pool_session **stuck)
 {
 	enum philox_status status =
-		*stuck ? philox_pool_end(*stuck, PHILOX_ERROR_STATE, NULL)
+		*stuck ? philox_pool_session_end(*stuck, PHILOX_ERROR_STATE,
+						 NULL)
 		       : PHILOX_OK;
 
 	if (status == PHILOX_OK)

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <philox/fill.h>
 #include <philox/pool.h>
-#include <philox/verify.h>
+#include <philox/graph.h>
 #include "graph/launch/launch.h"
 #include "lib/state/state.h"
 
@@ -51,8 +51,8 @@ struct callback {
 uintptr_t callback_this_thread(void);
 
 /*
- * From callback_begin() to callback_end() the ends of its passes are found; from
- * callback_enter() to callback_leave() this thread is in it, of which
+ * From callback_begin() to callback_end() the ends of its passes are found;
+ * from callback_enter() to callback_leave() this thread is in it, of which
  * callback_is_here() asks.
  */
 void callback_begin(struct callback *callback, struct philox_context *context);
@@ -64,8 +64,8 @@ int callback_is_here(const struct callback *callback);
 /*
  * callback_add() adds a pass, for which there is room, and has its end be found
  * if it is `numbered`: those of a recording are the capture's.
- * callback_placeholder() is a ticket by which a later pass names the one that is
- * added next. callback_give_cells() gives the cells of one back that holds
+ * callback_placeholder() is a ticket by which a later pass names the one that
+ * is added next. callback_give_cells() gives the cells of one back that holds
  * nothing else.
  */
 void callback_add(struct callback *callback, struct philox_pass *pass,
@@ -103,13 +103,13 @@ enum philox_status callback_pass_ended(const struct philox_pass *pass,
  *
  * Why. The eager form is run again a few times. If it differs from itself it is
  * not deterministic. Else it is run with memory that holds something else to
- * begin with, where it takes memory from the run: if that makes a difference, it
- * reads what it has not written. Else something was frozen in the graph, or is
- * read from memory that it should not know. All runs begin with the same content
- * of what they change, and with the same numbers.
+ * begin with, where it takes memory from the run: if that makes a difference,
+ * it reads what it has not written. Else something was frozen in the graph, or
+ * is read from memory that it should not know. All runs begin with the same
+ * content of what they change, and with the same numbers.
  *
- * That memory is filled with one pattern in all runs but that last, so that what
- * nobody has written differs from what the graph finds.
+ * That memory is filled with one pattern in all runs but that last, so that
+ * what nobody has written differs from what the graph finds.
  */
 
 /* Memory that the graph changes. */
@@ -173,7 +173,7 @@ struct philox_verify {
 
 	/* of philox_graph_launch_verified() alone */
 	struct callback callback;
-	const struct philox_verify_options *options;
+	const struct philox_verify_desc *options;
 };
 
 /*
@@ -222,9 +222,9 @@ enum philox_status verify_wait(struct philox_verify *verify);
 enum philox_status verify_try(struct philox_verify *verify);
 
 /*
- * verify_compare() compares the first run with the launch or, with `again`, with
- * the latest run, waits, and writes the first item that differs and its first
- * byte that does; NULL: none does.
+ * verify_compare() compares the first run with the launch or, with `again`,
+ * with the latest run, waits, and writes the first item that differs and its
+ * first byte that does; NULL: none does.
  */
 enum philox_status verify_compare(struct philox_verify *verify, int again,
 				  const struct verify_item **item,
@@ -233,7 +233,8 @@ enum philox_status verify_compare(struct philox_verify *verify, int again,
 /*
  * verify_explain() finds out why they differ, as far as there is memory for
  * that, and writes in words what of an item does, NULL: none here, and why: its
- * values are read from the device, which is waited for. (graph/verify/explain.c)
+ * values are read from the device, which is waited for.
+ * (graph/verify/explain.c)
  */
 #define VERIFY_TEXT 480
 
@@ -259,8 +260,8 @@ enum philox_status verify_begin_pass(struct philox_verify *verify,
 				     unsigned flags, struct philox_pass *pass);
 
 /*
- * verify_paint() fills memory that the eager form has taken, with `status`; that
- * there was none is noted.
+ * verify_paint() fills memory that the eager form has taken, with `status`;
+ * that there was none is noted.
  */
 enum philox_status verify_paint(struct philox_verify *verify, void *address,
 				size_t bytes, enum philox_status status);
@@ -303,10 +304,10 @@ enum philox_status verify_make_copy(struct philox_verify *verify,
 				    struct verify_memory *memory);
 
 /*
- * verify_rows_touch() is the trial's `touch`. verify_rows_undo() keeps what a run
- * has made of tables, and has them be as before; verify_rows_set() has them be as
- * before, or as the launch has left them. verify_rows_add() adds them to what is
- * compared, and verify_rows_place() says where the latest run's are.
+ * verify_rows_touch() is the trial's `touch`. verify_rows_undo() keeps what a
+ * run has made of tables, and has them be as before; verify_rows_set() has them
+ * be as before, or as the launch has left them. verify_rows_add() adds them to
+ * what is compared, and verify_rows_place() says where the latest run's are.
  */
 enum philox_status verify_rows_touch(struct trial *trial,
 				     struct philox_rows *rows,

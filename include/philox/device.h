@@ -43,12 +43,12 @@
  * on it, give PHILOX_ERROR_STATE and change nothing; they never wait, whatever
  * the parent's other threads were doing. philox_context_destroy() returns at
  * once and philox_device_close() refuses: what the objects hold goes when the
- * child ends, by exit(), _exit() or exec. philox_region_cells() is 0 there and
- * philox_region_cell() SIZE_MAX; other calls that return a name, number or
- * handle still do, and the memory of a host device is there, as the child's own
- * copy. The child may open a host device of its own and make contexts on it.
- * The parent notices nothing. A child made by _Fork(), clone() or vfork() is
- * not recognised: it may only call exec.
+ * child ends, by exit(), _exit() or exec. philox_region_cell_count() is 0 there
+ * and philox_region_cell_index() SIZE_MAX; other calls that return a name,
+ * number or handle still do, and the memory of a host device is there, as the
+ * child's own copy. The child may open a host device of its own and make
+ * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
+ * or vfork() is not recognised: it may only call exec.
  */
 #ifndef PHILOX_DEVICE_H
 #define PHILOX_DEVICE_H
@@ -140,8 +140,8 @@ PHILOX_API const char *philox_device_description(
 
 /*
  * philox_device_is_host() is 1 for a host device, 0 for a cuda one: your own
- * work goes through philox_launch_host() on a host device and through kernels
- * on a cuda one. Legal during capture.
+ * work goes through philox_stream_launch_host() on a host device and through
+ * kernels on a cuda one. Legal during capture.
  */
 PHILOX_API int philox_device_is_host(const struct philox_device *device);
 
@@ -150,7 +150,7 @@ PHILOX_API int philox_device_is_host(const struct philox_device *device);
  * may use, the stream's own included: 1 .. 256; the default is 1. Large fills
  * are cut into parts of 1 MiB and more; the numbers are the same. Fills in
  * other libraries' layouts, fills of tables of rows (philox/rows.h) and
- * sampling (philox/sample.h) use one. A fill that is on a stream or in a graph
+ * sampling (philox/rows.h) use one. A fill that is on a stream or in a graph
  * already keeps the limit it had. A cuda device accepts and ignores it. Errors:
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
@@ -192,8 +192,8 @@ PHILOX_API enum philox_status philox_device_synchronize(
  * Both sides of a copy and the memory of philox_memory_set() must lie in the
  * allocation that they begin in, too. Plain memory is always legal in copies,
  * in philox_rows_get() and in philox_rows_set(); and what the arguments of
- * philox_launch_host() point to is the caller's, and is not looked at. A cuda
- * device checks nothing of this.
+ * philox_stream_launch_host() point to is the caller's, and is not looked at. A
+ * cuda device checks nothing of this.
  */
 
 /*
@@ -213,7 +213,7 @@ PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
  * free, and how many it has; either output may be NULL, not both. Other
  * programs use the memory too, so an allocation of what is free may fail. On a
  * host device these are the machine's, or what philox_device_limit_memory() of
- * philox/testing.h set. Legal during capture.
+ * philox/device.h set. Legal during capture.
  */
 PHILOX_API enum philox_status philox_device_memory_info(
 	struct philox_device *device, size_t *free_bytes, size_t *total_bytes);
@@ -367,50 +367,99 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
 
 /*
  * A capture gives a native graph; an executable graph can be launched.
- * philox_native_instantiate() makes the second from the first,
- * philox_native_launch() puts a replay on a stream (launches of one executable
- * graph run one after the other). A graph with philox passes in it is launched
- * with philox_graph_launch() instead: see philox/graph.h. Both destroy
- * functions accept NULL. Instantiate and destroy are legal during capture;
- * launching into a stream that is capturing is not. A graph with conditional
- * nodes has one executable graph at a time: a second one gives
+ * philox_native_graph_instantiate() makes the second from the first,
+ * philox_native_exec_launch() puts a replay on a stream (launches of one
+ * executable graph run one after the other). A graph with philox passes in it
+ * is launched with philox_graph_launch() instead: see philox/graph.h. Both
+ * destroy functions accept NULL. Instantiate and destroy are legal during
+ * capture; launching into a stream that is capturing is not. A graph with
+ * conditional nodes has one executable graph at a time: a second one gives
  * PHILOX_ERROR_UNSUPPORTED. Errors of a launch: PHILOX_ERROR_INVALID also for
  * an array that is no longer in its memory (host devices, see "memory" above).
  */
-PHILOX_API enum philox_status philox_native_instantiate(
+PHILOX_API enum philox_status philox_native_graph_instantiate(
 	struct philox_device *device, philox_native_graph graph,
 	philox_native_exec *exec);
-PHILOX_API enum philox_status philox_native_launch(struct philox_device *device,
-						   philox_native_exec exec,
-						   philox_stream stream);
+PHILOX_API enum philox_status philox_native_exec_launch(
+	struct philox_device *device, philox_native_exec exec,
+	philox_stream stream);
 PHILOX_API enum philox_status philox_native_exec_destroy(
 	struct philox_device *device, philox_native_exec exec);
 PHILOX_API enum philox_status philox_native_graph_destroy(
 	struct philox_device *device, philox_native_graph graph);
 
 /*
- * philox_native_graph_nodes() writes how many nodes a graph has. Legal during
- * capture.
+ * philox_native_graph_node_count() writes how many nodes a graph has. Legal
+ * during capture.
  */
-PHILOX_API enum philox_status philox_native_graph_nodes(
+PHILOX_API enum philox_status philox_native_graph_node_count(
 	struct philox_device *device, philox_native_graph graph, size_t *nodes);
 
 /* --- your own work on the host device ------------------------------------- */
 
 /*
- * philox_launch_host() puts a call fn(args) on a stream of a host device, where
- * a kernel would be launched on a GPU: the `size` bytes at `args` are copied
- * now, and each run gives fn a copy, aligned for any type. Recorded as one node
- * during capture. fn runs with rounding to nearest and with denormals, like the
- * library's own work and whatever the calling thread has set, so that it draws
- * and scales as fills do; changes that fn makes to these modes are undone. fn
- * must not call philox. A cuda device gives PHILOX_ERROR_UNSUPPORTED: launch a
- * kernel there.
+ * philox_stream_launch_host() puts a call fn(args) on a stream of a host
+ * device, where a kernel would be launched on a GPU: the `size` bytes at `args`
+ * are copied now, and each run gives fn a copy, aligned for any type. Recorded
+ * as one node during capture. fn runs with rounding to nearest and with
+ * denormals, like the library's own work and whatever the calling thread has
+ * set, so that it draws and scales as fills do; changes that fn makes to these
+ * modes are undone. fn must not call philox. A cuda device gives
+ * PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
  */
-PHILOX_API enum philox_status philox_launch_host(struct philox_device *device,
-						 philox_stream stream,
-						 void (*fn)(const void *args),
-						 const void *args, size_t size);
+PHILOX_API enum philox_status philox_stream_launch_host(
+	struct philox_device *device, philox_stream stream,
+	void (*fn)(const void *args), const void *args, size_t size);
+
+/* --- for tests: calls counted, and made to fail --------------------------- */
+
+/*
+ * How often each operation of a device was called, and failures that are made
+ * to order: a test can ask what a call costs, and see what its own program does
+ * when the device fails.
+ *
+ * The names of the operations: mem_alloc, mem_free, mapped_alloc, mapped_free,
+ * mem_info, space_granularity, space_reserve, space_map, space_unmap,
+ * space_release, copy, set, stream_create, stream_destroy, stream_sync,
+ * stream_query, device_sync, event_create, event_destroy, event_record,
+ * event_wait, event_sync, event_query, capture_begin, capture_begin_to,
+ * capture_end, capture_info, capture_tips, capture_depend, capture_after,
+ * capture_mode, graph_add_kernel, graph_set_kernel, condition_create,
+ * graph_add_conditional, graph_retain, graph_nodes, node_deps, graph_destroy,
+ * exec_create, exec_set_kernel, exec_launch, exec_destroy, launch, launch_host.
+ *
+ * Errors and thread rule: as in philox/device.h.
+ */
+
+/*
+ * philox_device_call_count() returns how often an operation was called on this
+ * device since it was opened, failed calls included, or all of them together
+ * when the name is NULL. An unknown name gives 0. Legal during capture.
+ */
+PHILOX_API uint64_t philox_device_call_count(const struct philox_device *device,
+					     const char *operation);
+
+/*
+ * philox_device_fail() makes one later operation fail with `status` without
+ * being carried out: the n-th from now (1 is the next) of those named
+ * `operation`, or of all when it is NULL. n = 0 takes an order back. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
+						 const char *operation,
+						 uint64_t n,
+						 enum philox_status status);
+
+/*
+ * philox_device_limit_memory() lets a host device have `bytes` of memory, which
+ * its allocations (in units of 256 bytes) and mapped pieces of pools share: a
+ * call that needs more gives PHILOX_ERROR_MEMORY, and
+ * philox_device_memory_info() shows the limit and what is left of it. Memory
+ * that is in use stays, even if it is more. 0 takes the limit back. Errors:
+ * PHILOX_ERROR_UNSUPPORTED (a cuda device). Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_limit_memory(
+	struct philox_device *device, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -12,8 +12,8 @@
  * to itself draws them as block b with the functions whose names end in 4, at a
  * quarter of the work. e goes up to 2^64 - 1, b to 2^62 - 1.
  *
- * Other types have their own headers: philox/draw_f64.h, philox/draw_f16.h,
- * philox/integers.h.
+ * Other types have their own headers: philox/draw.h, philox/draw.h,
+ * philox/draw.h.
  *
  * A poisoned state (philox_is_poison()) gives NaN; its words are all-ones, and
  * a mask, which cannot hold a NaN, keeps nothing.
@@ -282,6 +282,376 @@ PHILOX_FN float philox_dropout_at(struct philox_state state, uint64_t element,
 	return philox_or_poison(
 		state, philox_dropout_f32(x, philox_word_at(state, element),
 					  threshold, scale));
+}
+
+/* --- f64 numbers ---------------------------------------------------------- */
+
+/*
+ * These are the functions of philox/draw.h with 64 bits per draw: a Philox
+ * block makes two elements, 2b and 2b + 1. b goes up to 2^63 - 1.
+ *
+ * Bernoulli numbers and dropout take 32 bits in every dtype: philox/draw.h has
+ * their masks, and philox_dropout_f64_at() is below.
+ */
+
+/* struct philox_f64x2 holds the values of a block's two elements. */
+struct philox_f64x2 {
+	double v[2];
+};
+
+/* philox_or_poison_f64() returns x, or NaN if the state is poisoned. */
+PHILOX_FN double philox_or_poison_f64(struct philox_state state, double x)
+{
+	return philox_is_poison(state)
+		       ? philox_f64_from_bits(0x7ff8000000000000ULL)
+		       : x;
+}
+
+PHILOX_FN struct philox_f64x2 philox_or_poison2(struct philox_state state,
+						struct philox_f64x2 x)
+{
+	for (int i = 0; i < 2; i++)
+		x.v[i] = philox_or_poison_f64(state, x.v[i]);
+	return x;
+}
+
+/* --- two elements --------------------------------------------------------- */
+
+/*
+ * philox_uniform2() draws numbers from [0, 1), multiples of 2^-53. For another
+ * range apply philox_range_f64(), which does not keep a NaN: follow it with
+ * philox_or_poison_f64().
+ */
+PHILOX_FN struct philox_f64x2 philox_uniform2(struct philox_state state,
+					      uint64_t block)
+{
+	struct philox_words64 words = philox_words2(state, block);
+	struct philox_f64x2 u;
+
+	for (int i = 0; i < 2; i++)
+		u.v[i] = philox_uniform_f64(words.w[i]);
+	return philox_or_poison2(state, u);
+}
+
+/*
+ * philox_normal2() draws normal numbers of mean 0 and standard deviation 1;
+ * for others use philox_multiply_add_f64(x, std, mean).
+ */
+PHILOX_FN struct philox_f64x2 philox_normal2(struct philox_state state,
+					     uint64_t block)
+{
+	struct philox_words64 words = philox_words2(state, block);
+	struct philox_f64x2 x;
+
+	philox_normal_pair_f64(words.w[0], words.w[1], &x.v[0], &x.v[1]);
+	return philox_or_poison2(state, x);
+}
+
+/* philox_log_normal2() draws exp(mean + std z), z a normal number. */
+PHILOX_FN struct philox_f64x2 philox_log_normal2(struct philox_state state,
+						 uint64_t block, double mean,
+						 double std)
+{
+	struct philox_f64x2 x = philox_normal2(state, block);
+
+	for (int i = 0; i < 2; i++)
+		x.v[i] = philox_log_normal_f64(x.v[i], mean, std);
+	return philox_or_poison2(state, x);
+}
+
+/*
+ * philox_exponential2() draws exponential numbers of rate 1; for others use
+ * philox_multiply_f64(x, 1 / rate).
+ */
+PHILOX_FN struct philox_f64x2 philox_exponential2(struct philox_state state,
+						  uint64_t block)
+{
+	struct philox_words64 words = philox_words2(state, block);
+	struct philox_f64x2 x;
+
+	for (int i = 0; i < 2; i++)
+		x.v[i] = philox_exponential_f64(words.w[i]);
+	return philox_or_poison2(state, x);
+}
+
+/* philox_gumbel2() draws Gumbel numbers. */
+PHILOX_FN struct philox_f64x2 philox_gumbel2(struct philox_state state,
+					     uint64_t block)
+{
+	struct philox_words64 words = philox_words2(state, block);
+	struct philox_f64x2 x;
+
+	for (int i = 0; i < 2; i++)
+		x.v[i] = philox_gumbel_f64(words.w[i]);
+	return philox_or_poison2(state, x);
+}
+
+/* --- one element ---------------------------------------------------------- */
+
+/* These are the functions above for one element. */
+PHILOX_FN double philox_uniform_f64_at(struct philox_state state,
+				       uint64_t element)
+{
+	return philox_or_poison_f64(
+		state, philox_uniform_f64(philox_word64_at(state, element)));
+}
+
+PHILOX_FN double philox_normal_f64_at(struct philox_state state,
+				      uint64_t element)
+{
+	struct philox_f64x2 x = philox_normal2(state, element / 2);
+
+	return element & 1 ? x.v[1] : x.v[0];
+}
+
+PHILOX_FN double philox_log_normal_f64_at(struct philox_state state,
+					  uint64_t element, double mean,
+					  double std)
+{
+	double z = philox_normal_f64_at(state, element);
+
+	return philox_or_poison_f64(state, philox_log_normal_f64(z, mean, std));
+}
+
+PHILOX_FN double philox_exponential_f64_at(struct philox_state state,
+					   uint64_t element)
+{
+	uint64_t w64 = philox_word64_at(state, element);
+
+	return philox_or_poison_f64(state, philox_exponential_f64(w64));
+}
+
+PHILOX_FN double philox_gumbel_f64_at(struct philox_state state,
+				      uint64_t element)
+{
+	uint64_t w64 = philox_word64_at(state, element);
+
+	return philox_or_poison_f64(state, philox_gumbel_f64(w64));
+}
+
+/* philox_dropout_f64_at() takes the scale philox_dropout_scale_f64(p). */
+PHILOX_FN double philox_dropout_f64_at(struct philox_state state,
+				       uint64_t element, double x,
+				       uint64_t threshold, double scale)
+{
+	uint32_t w = philox_word_at(state, element);
+
+	return philox_or_poison_f64(state,
+				    philox_dropout_f64(x, w, threshold, scale));
+}
+
+/* --- bf16 and f16 numbers ------------------------------------------------- */
+
+/*
+ * Values are bits in uint16_t. In general they are the f32 values of
+ * philox/draw.h, converted by philox_f32_to_bf16() or philox_f32_to_f16(), so
+ * that words and masks are the same in every dtype. This header has the values
+ * that differ: uniform numbers, which have as many bits as the dtype has
+ * digits, and stochastic rounding. A poisoned state gives NaN.
+ */
+
+/* Numbers from [0, 1): multiples of 2^-8 and of 2^-11. */
+PHILOX_FN uint16_t philox_uniform_bf16_at(struct philox_state state,
+					  uint64_t element)
+{
+	float u = philox_uniform_8(philox_word_at(state, element));
+
+	return philox_f32_to_bf16(philox_or_poison(state, u));
+}
+
+PHILOX_FN uint16_t philox_uniform_f16_at(struct philox_state state,
+					 uint64_t element)
+{
+	float u = philox_uniform_11(philox_word_at(state, element));
+
+	return philox_f32_to_f16(philox_or_poison(state, u));
+}
+
+/* Rounds x to one of its two neighbours so that the expectation is x. */
+PHILOX_FN uint16_t philox_round_bf16_at(struct philox_state state,
+					uint64_t element, float x)
+{
+	return philox_round_bf16(philox_or_poison(state, x),
+				 philox_word_at(state, element));
+}
+
+PHILOX_FN uint16_t philox_round_f16_at(struct philox_state state,
+				       uint64_t element, float x)
+{
+	return philox_round_f16(philox_or_poison(state, x),
+				philox_word_at(state, element));
+}
+
+/* --- integers of a range -------------------------------------------------- */
+
+/*
+ *   struct philox_interval die = philox_interval_u32(1, 6);    on the host
+ *   uint32_t x = philox_integer_at(state, e, die);
+ *
+ * Every integer of the range is equally likely, and each element has the same
+ * integer as in fills (philox/fill.h). As in philox/draw.h a block makes four
+ * 32-bit integers, or two 64-bit ones. i32 and i64 are two's complement: cast.
+ *
+ * A word that would favour some integers is rejected, and its element is drawn
+ * again at philox_retry_state(); so an element may take several blocks, each
+ * after the first being less than 1/2 as likely as the one before, and the
+ * advance stays the same. A poisoned state gives all-ones.
+ */
+
+/* struct philox_interval is a range of integers, its ends included. */
+struct philox_interval {
+	uint64_t from;
+	uint64_t n;      /* how many; 0 means 2^64 */
+	uint64_t reject; /* 2^32 or 2^64 mod n */
+};
+
+/* philox_interval_u32() is `from` .. `to` for draws of 32 bits, from <= to. */
+PHILOX_FN struct philox_interval philox_interval_u32(uint32_t from, uint32_t to)
+{
+	struct philox_interval interval;
+
+	interval.from = from;
+	interval.n = PHILOX_CAST(uint64_t, to - from) + 1;
+	interval.reject = 0x100000000ULL % interval.n;
+	return interval;
+}
+
+/*
+ * philox_interval_u64() is the same for draws of 64 bits: 2^64 mod n is (2^64 -
+ * n) mod n.
+ */
+PHILOX_FN struct philox_interval philox_interval_u64(uint64_t from, uint64_t to)
+{
+	struct philox_interval interval;
+
+	interval.from = from;
+	interval.n = to - from + 1;
+	interval.reject = interval.n ? (0 - interval.n) % interval.n : 0;
+	return interval;
+}
+
+/* --- drawing again -------------------------------------------------------- */
+
+/*
+ * philox_integer_again() is the place in the range of an element whose first
+ * draw was rejected. It ends with probability 1; each try fails with a
+ * probability of less than 1/2.
+ */
+PHILOX_RARE uint32_t philox_integer_again(struct philox_state state,
+					  uint64_t element, uint64_t n,
+					  uint32_t reject)
+{
+	uint32_t place = 0;
+	int rejected = 1;
+
+	for (uint64_t t = 0; rejected; t++) {
+		struct philox_state retry = philox_retry_state(state, t);
+
+		place = philox_integer_u32(philox_word_at(retry, element), n,
+					   reject, &rejected);
+	}
+	return place;
+}
+
+PHILOX_RARE uint64_t philox_integer64_again(struct philox_state state,
+					    uint64_t element, uint64_t n,
+					    uint64_t reject)
+{
+	uint64_t place = 0;
+	int rejected = 1;
+
+	for (uint64_t t = 0; rejected; t++) {
+		struct philox_state retry = philox_retry_state(state, t);
+
+		place = philox_integer_u64(philox_word64_at(retry, element), n,
+					   reject, &rejected);
+	}
+	return place;
+}
+
+/* philox_integer_of() is the integer that an element gets from its word. */
+PHILOX_FN uint32_t philox_integer_of(struct philox_state state,
+				     uint64_t element, uint32_t w,
+				     struct philox_interval interval)
+{
+	uint32_t reject = PHILOX_CAST(uint32_t, interval.reject), place;
+	int rejected;
+
+	place = philox_integer_u32(w, interval.n, reject, &rejected);
+	if (rejected)
+		place = philox_integer_again(state, element, interval.n,
+					     reject);
+	return PHILOX_CAST(uint32_t, interval.from) + place;
+}
+
+PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
+				       uint64_t element, uint64_t w64,
+				       struct philox_interval interval)
+{
+	uint64_t place;
+	int rejected;
+
+	place = philox_integer_u64(w64, interval.n, interval.reject, &rejected);
+	if (rejected)
+		place = philox_integer64_again(state, element, interval.n,
+					       interval.reject);
+	return interval.from + place;
+}
+
+/* --- a block, or one element ---------------------------------------------- */
+
+/* philox_integers4() draws the four 32-bit integers of a block. */
+PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
+					       uint64_t block,
+					       struct philox_interval interval)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	for (unsigned i = 0; i < 4; i++) {
+		words.w[i] = philox_integer_of(state, 4 * block + i, words.w[i],
+					       interval);
+		words.w[i] |=
+			0u - PHILOX_CAST(uint32_t, philox_is_poison(state));
+	}
+	return words;
+}
+
+/* philox_integers2() draws the two 64-bit integers of a block. */
+PHILOX_FN struct philox_words64 philox_integers2(
+	struct philox_state state, uint64_t block,
+	struct philox_interval interval)
+{
+	struct philox_words64 words = philox_words2(state, block);
+
+	for (unsigned i = 0; i < 2; i++) {
+		words.w[i] = philox_integer64_of(state, 2 * block + i,
+						 words.w[i], interval);
+		words.w[i] |=
+			0u - PHILOX_CAST(uint64_t, philox_is_poison(state));
+	}
+	return words;
+}
+
+/* philox_integer_at() draws the 32-bit integer of one element. */
+PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
+				     uint64_t element,
+				     struct philox_interval interval)
+{
+	uint32_t x = philox_integer_of(
+		state, element, philox_word_at(state, element), interval);
+
+	return x | (0u - PHILOX_CAST(uint32_t, philox_is_poison(state)));
+}
+
+/* philox_integer64_at() draws the 64-bit integer of one element. */
+PHILOX_FN uint64_t philox_integer64_at(struct philox_state state,
+				       uint64_t element,
+				       struct philox_interval interval)
+{
+	uint64_t x = philox_integer64_of(
+		state, element, philox_word64_at(state, element), interval);
+
+	return x | (0u - PHILOX_CAST(uint64_t, philox_is_poison(state)));
 }
 
 #ifdef __cplusplus

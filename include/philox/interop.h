@@ -19,10 +19,11 @@
  *     (void *)&c->offset
  *
  * None of them may write to a cell. They do not know about poison: only
- * philox_check() can tell that a graph was launched without philox. They read
- * seed and offset as two numbers: if such a launch overlaps one of the same
- * graph (philox/graph.h), they may see the seed of one state and the offset of
- * another, poison included, and draw from that. philox_resolve() does not.
+ * philox_context_check() can tell that a graph was launched without philox.
+ * They read seed and offset as two numbers: if such a launch overlaps one of
+ * the same graph (philox/graph.h), they may see the seed of one state and the
+ * offset of another, poison included, and draw from that. philox_resolve() does
+ * not.
  *
  * The counters that they consume, {low, high} as in philox_block():
  *
@@ -38,13 +39,13 @@
  * count it in blocks. Kernels with the same key collide when a later one's
  * offset falls into the counters that an earlier one took, so an operator must
  * say how far its calls reach: the functions below compute struct
- * philox_op.advance. Every operator and call of a region has its own key, and
- * one key is only used by the calls of successive forwards, an advance apart;
- * so all kernels can be combined.
+ * philox_op_desc.advance. Every operator and call of a region has its own key,
+ * and one key is only used by the calls of successive forwards, an advance
+ * apart; so all kernels can be combined.
  *
- * All operators of PHILOX_SHARED regions on one generator have the same key.
- * There the two kinds must not be mixed: block k is offset 4 k for kernels that
- * divide and offset k for those that do not, and no advance keeps the two
+ * All operators of PHILOX_REGION_SHARED regions on one generator have the same
+ * key. There the two kinds must not be mixed: block k is offset 4 k for kernels
+ * that divide and offset k for those that do not, and no advance keeps the two
  * apart. In those regions use only kernels that count in the same unit, and
  * give the others a region that is not shared.
  *
@@ -57,6 +58,7 @@
 
 #include <stdint.h>
 #include <philox/pass.h>
+#include <philox/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,8 +68,8 @@ extern "C" {
  * philox_pass_cell() writes the device address of the state of call `call` of
  * operator `op`: 16 bytes, seed and offset, which belong to the pass like those
  * of philox_pass_states() and are read-only. Errors: PHILOX_ERROR_STATE for an
- * eager pass begun without PHILOX_ON_DEVICE, PHILOX_ERROR_INVALID if op or call
- * is out of range, PHILOX_ERROR_STALE. Thread rule of passes. Legal during
+ * eager pass begun without PHILOX_PASS_ON_DEVICE, PHILOX_ERROR_INVALID if op or
+ * call is out of range, PHILOX_ERROR_STALE. Thread rule of passes. Legal during
  * capture.
  */
 PHILOX_API enum philox_status philox_pass_cell(
@@ -116,6 +118,24 @@ PHILOX_API uint64_t philox_advance_transformer_engine(uint64_t batch,
 						      uint64_t heads,
 						      uint64_t seq_q,
 						      uint64_t seq_kv);
+
+/* --- kernels compiled at run time ----------------------------------------- */
+
+/*
+ * philox_kernel_source() returns the text of philox/kernel.h with the headers
+ * it includes inserted. It needs no other file, so NVRTC can use it as a header
+ * where philox is not installed:
+ *
+ *   const char *text = philox_kernel_source(), *name = "philox/kernel.h";
+ *
+ *   nvrtcCreateProgram(&program, "#include <philox/kernel.h> ...",
+ *                      "kernel.cu", 1, &text, &name);
+ *
+ * Its include guards are those of the files: including both does no harm. A
+ * host program, too, needs to include nothing else; link with -lm. The string
+ * is static. Any thread; legal during capture.
+ */
+PHILOX_API const char *philox_kernel_source(void);
 
 #ifdef __cplusplus
 }

@@ -10,14 +10,14 @@
  *   mesh.n_axes = 2;
  *   mesh.axes[0] = (struct philox_axis){.name = "data", .size = 4};
  *   mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
- *   philox_mesh_here(&mesh);               started by mpirun or torchrun
+ *   philox_mesh_from_environment(&mesh);               started by mpirun or torchrun
  *   philox_context_set_mesh(context, &mesh);
  *
  * Numbers depend on who draws them only where a region asks for it. A region is
  * shared along every axis unless it says that it differs along it:
  *
  *  - Shared: all ranks have the numbers of one tensor. Each draws the span of
- *    its shard (philox/shard.h): a data rank the rows of its samples, a tensor
+ *    its shard (philox/mesh.h): a data rank the rows of its samples, a tensor
  *    rank its columns or heads; ranks that hold copies draw the same numbers.
  *    So N ranks train to the bits of one process.
  *  - Different: each coordinate has numbers of its own, for noise that a rank
@@ -51,8 +51,8 @@
  * or tables of different names.
  *
  * philox speaks to no network: MPI, NCCL or sockets do. Where ranks have to be
- * compared (philox/agree.h) it takes a callback. A context with a mesh is saved
- * by all ranks as a set of texts (philox/mesh_save.h), which another mesh can
+ * compared (philox/mesh.h) it takes a callback. A context with a mesh is saved
+ * by all ranks as a set of texts (philox/mesh.h), which another mesh can
  * load.
  *
  * Thread rule: every function here may be called from any thread, at the same
@@ -64,7 +64,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/context.h>
-#include <philox/sized.h>
+#include <philox/status.h>
+#include <philox/fill.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,7 +76,7 @@ enum { PHILOX_MESH_AXES = 8 };
 enum philox_axis_flags {
 	/* Each coordinate has regions of its own: the stages of a pipeline, the
 	 * places of experts. Ranks that differ along such an axis are not asked
-	 * to have the same regions (philox/agree.h), only the same generators;
+	 * to have the same regions (philox/mesh.h), only the same generators;
 	 * numbers do not depend on this. */
 	PHILOX_AXIS_STAGES = 1
 };
@@ -110,7 +111,7 @@ struct philox_mesh {
 PHILOX_API enum philox_status philox_mesh_check(const struct philox_mesh *mesh);
 
 /*
- * philox_mesh_world() writes how many ranks a mesh has: the product of its
+ * philox_mesh_world_size() writes how many ranks a mesh has: the product of its
  * sizes. philox_mesh_rank() writes which of them this one is, counted from 0,
  * the last axis varying fastest:
  *
@@ -118,26 +119,27 @@ PHILOX_API enum philox_status philox_mesh_check(const struct philox_mesh *mesh);
  *
  * Errors: those of philox_mesh_check(). Legal during capture.
  */
-PHILOX_API enum philox_status philox_mesh_world(const struct philox_mesh *mesh,
-						uint64_t *world);
+PHILOX_API enum philox_status philox_mesh_world_size(
+	const struct philox_mesh *mesh, uint64_t *world);
 PHILOX_API enum philox_status philox_mesh_rank(const struct philox_mesh *mesh,
 					       uint64_t *rank);
 
 /*
- * philox_mesh_place() sets the coordinates of a mesh, whatever they were, to
+ * philox_mesh_set_rank() sets the coordinates of a mesh, whatever they were, to
  * those of rank `rank` in a world of `world` ranks, by the formula above; the
  * rest of the mesh stays.
  * Errors: those of philox_mesh_check(); PHILOX_ERROR_INVALID for a product of
  * the sizes that is not `world`, and for a rank beyond it; then the mesh is as
  * before. Legal during capture.
  */
-PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
-						uint64_t rank, uint64_t world);
+PHILOX_API enum philox_status philox_mesh_set_rank(struct philox_mesh *mesh,
+						   uint64_t rank,
+						   uint64_t world);
 
 /*
- * philox_mesh_here() does so with the rank and the world that a launcher has
- * put into the environment: the first of these pairs of which a variable is
- * set:
+ * philox_mesh_from_environment() does so with the rank and the world that a
+ * launcher has put into the environment: the first of these pairs of which a
+ * variable is set:
  *
  *   RANK                  WORLD_SIZE            torchrun
  *   OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  Open MPI's mpirun
@@ -146,12 +148,13 @@ PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
  *
  * and without any of them rank 0 of 1. SLURM_PROCID alone counts as not set:
  * the script of a batch job has it, too, which is one process. Errors: those of
- * philox_mesh_place(); PHILOX_ERROR_INVALID, which names the variable, for one
- * that is not a decimal number below 2^64 and for one whose pair is not set,
- * even if a later pair is. Then the mesh is as before. Must not run while
+ * philox_mesh_set_rank(); PHILOX_ERROR_INVALID, which names the variable, for
+ * one that is not a decimal number below 2^64 and for one whose pair is not
+ * set, even if a later pair is. Then the mesh is as before. Must not run while
  * another thread changes the environment. Legal during capture.
  */
-PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
+PHILOX_API enum philox_status philox_mesh_from_environment(
+	struct philox_mesh *mesh);
 
 /*
  * philox_context_set_mesh() gives a context its place in a mesh, of which it
@@ -165,12 +168,380 @@ PHILOX_API enum philox_status philox_context_set_mesh(
 	struct philox_context *context, const struct philox_mesh *mesh);
 
 /*
- * philox_context_mesh() writes the mesh of a context, with no axes if it has
- * none. The names belong to the context and live until another mesh is set.
+ * philox_context_get_mesh() writes the mesh of a context, with no axes if it
+ * has none. The names belong to the context and live until another mesh is set.
  * Errors: PHILOX_ERROR_INVALID (NULL, a wrong `size`). Legal during capture.
  */
-PHILOX_API enum philox_status philox_context_mesh(
+PHILOX_API enum philox_status philox_context_get_mesh(
 	struct philox_context *context, struct philox_mesh *mesh);
+
+/* --- parts of tensors ----------------------------------------------------- */
+
+/*
+ * The numbers of a region that is shared along the axes of a mesh belong to the
+ * elements of whole tensors (philox/mesh.h). A rank that holds a part of one
+ * draws the spans (philox/fill.h) of that part. Here a part is described as
+ * frameworks do it: the tensor's dimensions, and for each the way in which it
+ * is cut:
+ *
+ *   [batch, sequence, hidden]: samples over data, columns over tensor ranks
+ *
+ *   struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
+ *
+ *   shard.n_dims = 3;
+ *   shard.dims[0] = (struct philox_shard_dim){batch, PHILOX_CUT_BLOCK, data, at};
+ *   shard.dims[1] = (struct philox_shard_dim){.extent = sequence};
+ *   shard.dims[2] = (struct philox_shard_dim){hidden, PHILOX_CUT_BLOCK, tensor, c};
+ *   philox_shard_spans(&shard, 0, 1, &span, &n);
+ *
+ * Dimensions are in the order of the whole tensor's memory, the slowest first:
+ * element (i0, i1, i2 ...) is element ((i0 n1 + i1) n2 + i2) ... of it. Whether
+ * a dimension is batch, heads or sequence does not matter, and any number of
+ * them may be cut.
+ *
+ * Part c of p parts of a dimension of n indices has, by kind of cut:
+ *
+ *   WHOLE    all n
+ *   BLOCK    first + 0 .. count - 1, count = n / p, and one more for the n % p
+ *            first parts: first = c (n / p) + min(c, n % p)
+ *   CEIL     first = min(c k, n), up to min((c + 1) k, n) - 1, k = ceil(n / p):
+ *            as torch.chunk() and DTensor cut
+ *   BOUNDS   bounds[c] .. bounds[c + 1] - 1, given by the caller
+ *   STRIDED  blocks of b indices dealt out in turn, b = `block` (0 means 1):
+ *            those i with (i / b) % p = c
+ *   ZIGZAG   of 2 p chunks, cut as BLOCK cuts 2 p parts, the chunks c and
+ *            2 p - 1 - c, in this order: causal ring attention, as Megatron-LM
+ *            and ring-flash-attention cut sequences that 2 p divides
+ *
+ * The parts of a cut hold each index exactly once, and each part has its
+ * indices in rising order. A part may be empty. A dimension that two axes cut
+ * into blocks, one within the other, is cut by BOUNDS; if the product of their
+ * sizes divides it, also by BLOCK into that many parts.
+ *
+ * Thread rule: every function here may be called from any thread at any time.
+ */
+
+enum { PHILOX_SHARD_DIMS = 8 };
+
+enum philox_shard_cut {
+	PHILOX_CUT_WHOLE = 0,
+	PHILOX_CUT_BLOCK = 1,
+	PHILOX_CUT_CEIL = 2,
+	PHILOX_CUT_BOUNDS = 3,
+	PHILOX_CUT_STRIDED = 4,
+	PHILOX_CUT_ZIGZAG = 5
+};
+
+/* struct philox_shard_dim is one dimension of a tensor, and how it is cut. */
+struct philox_shard_dim {
+	uint64_t extent;           /* indices, of the whole tensor; may be 0 */
+	enum philox_shard_cut cut; /* WHOLE: the other fields are ignored */
+	uint32_t parts;            /* at least 1: ranks along an axis */
+	uint32_t part;             /* below parts: the coordinate along it */
+	uint32_t reserved;         /* 0 */
+	uint64_t block;            /* STRIDED: indices in a row; 0 means 1 */
+	const uint64_t *bounds; /* BOUNDS: parts + 1 of them, not falling, from
+				   0 to extent; read during the call only */
+};
+
+/*
+ * struct philox_shard_desc is a tensor, and the part of it that a rank holds.
+ * Begin with PHILOX_INIT().
+ */
+struct philox_shard_desc {
+	size_t size;       /* sizeof(this struct) */
+	uint32_t n_dims;   /* 1 .. PHILOX_SHARD_DIMS */
+	uint32_t reserved; /* 0 */
+	struct philox_shard_dim dims[PHILOX_SHARD_DIMS]; /* the first n_dims */
+};
+
+/*
+ * philox_shard_spans() writes the spans of a shard, from number `from` on and
+ * at most `capacity` of them, to spans[], and to *n how many it has in all. The
+ * shard's own array is contiguous, in the order of the dimensions, each with
+ * the indices of its part; the spans follow one another in it, so that span k
+ * begins where the spans before it end:
+ *
+ *   offset 0; for each span: fill out + offset with it;
+ *   offset += span.rows * span.count
+ *
+ * A span has one index of a dimension, or several of the part that follow each
+ * other, with all that the part has of the dimensions after it. There are as
+ * few of such spans as possible: at most one for each index that the part has
+ * of the dimensions before the last cut one, or two if this one has a shorter
+ * block or chunk at its end; and one in all if no other is cut, and it is by
+ * BLOCK, CEIL or BOUNDS, or by STRIDED with an extent that parts x block
+ * divides. Spans that begin and end anywhere would be fewer only for a part
+ * that has blocks or chunks of two lengths, or both the first and the last
+ * index of a dimension but not all of them.
+ *
+ * An empty shard has none. Any span takes the same time to find, so they may be
+ * asked for one by one; only the bounds of BOUNDS are all checked in each call.
+ * Errors: PHILOX_ERROR_INVALID, which names dimension and field;
+ * PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements; nothing is
+ * written then. `spans` may be NULL if capacity is 0. Needs no memory. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_shard_spans(
+	const struct philox_shard_desc *shard, uint64_t from, size_t capacity,
+	struct philox_span *spans, uint64_t *n);
+
+/*
+ * philox_shard_extent() writes how many indices of dimension `dim` the part
+ * has; philox_shard_index() which index of the whole tensor is index `i` of the
+ * part, which must be below that extent. Errors: PHILOX_ERROR_INVALID, which
+ * names dimension and field, of any dimension; nothing is written then. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_shard_extent(
+	const struct philox_shard_desc *shard, uint32_t dim, uint64_t *extent);
+PHILOX_API enum philox_status philox_shard_index(
+	const struct philox_shard_desc *shard, uint32_t dim, uint64_t i,
+	uint64_t *index);
+
+/* --- agreement of ranks --------------------------------------------------- */
+
+/*
+ * A rank that is one call ahead, that was seeded otherwise or that lacks a
+ * region draws wrong numbers without any error. So ranks compare themselves
+ * from time to time:
+ *
+ *   if (step % 100 == 0)
+ *           status = philox_context_agree(context, gather, communicator);
+ *
+ * What ought to agree (Note [Agreement] in lib/ranks/ranks.h): two ranks whose
+ * coordinates differ along one axis only must have
+ *
+ *  - the same generators: how many, their seeds and offsets,
+ *  - unless the axis has PHILOX_AXIS_STAGES: the same regions, with the same
+ *    operators, generator, flags and axes along which they differ, and of each
+ *    region that is shared along the axis the state and serial of its next
+ *    forward, and its tickets with their states and open passes,
+ *  - unless the axis has PHILOX_AXIS_STAGES: the same tables of rows, with the
+ *    same size and generator. The states of rows, which only the device knows,
+ *    are not compared.
+ *
+ * What must agree between any two ranks follows, axis by axis. Destroyed
+ * regions, the order in which things were made, how many tickets a region has
+ * room for, saved contexts, graphs, pools and devices need not agree.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise. Ranks are to be
+ * compared at the same place of their programs, while no other thread begins or
+ * ends passes, or launches. Nothing is written into journals or traces.
+ */
+
+/*
+ * struct philox_rank_digest is what a rank shows to the others: along[i] is for
+ * axis i of the context's mesh, and two ranks that differ along this axis only
+ * have the same along[i] if and only if (except by chance, one in 2^64) what
+ * must agree between them does. It has no padding: its bytes may be compared
+ * and sent. Begin with PHILOX_INIT().
+ */
+struct philox_rank_digest {
+	uint64_t size; /* sizeof(this struct) */
+	uint64_t rank; /* of the context's mesh */
+	uint64_t mesh; /* of names, sizes and flags of the axes: equal on all
+			  ranks */
+	uint64_t along[PHILOX_MESH_AXES]; /* 0 for axes that are not there */
+};
+
+/*
+ * philox_context_rank_digest() writes the digest of a context as it is. It
+ * costs time in proportion to the context's regions, operators and tickets
+ * (`philox bench --only ranks` measures it), allocates no memory and does not
+ * wait for the device. Do not compare digests of different versions of the
+ * library. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_rank_digest(
+	struct philox_context *context, struct philox_rank_digest *digest);
+
+/*
+ * philox_mesh_compare() compares the digests of all ranks of a world, in any
+ * order: PHILOX_OK if they agree, else PHILOX_ERROR_MISMATCH, and the message
+ * names the axis and the first ranks that differ along it, or the first of
+ * another mesh. `mesh` is that of one of the ranks, any of them. Errors:
+ * PHILOX_ERROR_INVALID for a number `n` that is not that of the ranks, and for
+ * a rank that comes twice or is beyond them; PHILOX_ERROR_MEMORY. Legal during
+ * capture.
+ */
+PHILOX_API enum philox_status philox_mesh_compare(
+	const struct philox_mesh *mesh,
+	const struct philox_rank_digest *digests, size_t n);
+
+/*
+ * philox_context_rank_describe() writes what ought to agree as a text that ends
+ * with a NUL, and its size without that (`size` may be NULL): lines in the
+ * manner of saved contexts (Note [Text of a rank] in lib/ranks/ranks.h),
+ * whether or not passes are open. The caller frees it with free(). On an error
+ * nothing is written. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_context_rank_describe(
+	struct philox_context *context, char **text, size_t *size);
+
+/*
+ * philox_mesh_explain() takes such texts of `n` ranks of one mesh, in any
+ * order, and says in words what differs first: PHILOX_ERROR_MISMATCH, with a
+ * message that names the axes, the generator, region, operator, ticket or
+ * table, two values, and the ranks that have each; PHILOX_OK if nothing
+ * differs. A few ranks of a world are enough: those that are there are
+ * compared. Texts of different meshes are a PHILOX_ERROR_MISMATCH that names
+ * the texts, counted from 0. Errors, which name the text: PHILOX_ERROR_INVALID
+ * for one that is NULL, damaged, or of a rank that came before;
+ * PHILOX_ERROR_UNSUPPORTED for one of a newer version; PHILOX_ERROR_MEMORY.
+ * Legal during capture.
+ */
+PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
+						  const size_t *sizes,
+						  size_t n);
+
+/*
+ * philox_context_agree() does it all: it is called by all ranks of the mesh,
+ * and gives all of them the same answer: PHILOX_OK, or PHILOX_ERROR_MISMATCH
+ * with a message as that of philox_mesh_explain().
+ *
+ * `gather` is an allgather among exactly these ranks, as many as
+ * philox_mesh_world_size() says:
+ *
+ *   enum philox_status gather(void *user, const void *mine, size_t size,
+ *                             void *all);
+ *
+ * Each gives `size` bytes at `mine`, the same size on all ranks, and on all of
+ * them all bytes arrive at `all`, those of one rank after those of another, in
+ * the same order every time. It returns PHILOX_OK, or an error that
+ * philox_context_agree() returns. All ranks call it equally often, whatever
+ * they lack: once, with sizeof(struct philox_rank_digest), if they agree, and
+ * at most eight times otherwise; sums of parts lead them to one thing that
+ * differs, and only the texts of that are sent. A rank that has no memory for
+ * its text lets the others know; then all return PHILOX_ERROR_MISMATCH and name
+ * axis and ranks.
+ *
+ * Without a mesh, or in a world of one rank, `gather` is not called. It has to
+ * fail on all ranks or on none: a rank on which it fails does not call it
+ * again, and others might wait for it. The same is true of a rank of a world of
+ * more than 128 that has no memory for their digests, and of wrong arguments.
+ *
+ * Errors: PHILOX_ERROR_INVALID for two ranks of the same coordinates, on all
+ * ranks; PHILOX_ERROR_MEMORY; those of gather. No lock is held in `gather`,
+ * which is called on this thread, and may use the context, but not give it
+ * another mesh. Legal during capture if `gather` is.
+ */
+PHILOX_API enum philox_status philox_context_agree(
+	struct philox_context *context,
+	enum philox_status (*gather)(void *, const void *, size_t, void *),
+	void *user);
+
+/* --- saving and loading all ranks ----------------------------------------- */
+
+/*
+ * The ranks of a mesh (philox/mesh.h) save a text each, and one of them then
+ * writes a manifest that names the set:
+ *
+ *   philox_context_save_rank(context, "run/step-1000");       every rank
+ *   ... a barrier of the program's own ...
+ *   if (rank == 0)
+ *           philox_mesh_seal(&mesh, "run/step-1000");
+ *   ... later, on this mesh or on another one ...
+ *   philox_context_load_ranks(context, "run/step-1000");       every rank
+ *
+ * The texts are PATH.0, PATH.1 and so on, by rank; the manifest is PATH itself.
+ * It is written last and says of every text how it ends, so a set that was not
+ * written to its end, or one of whose files is replaced afterwards, is refused.
+ * Give each set a path of its own, and remove the old ones afterwards: at a
+ * path that is used again, the text of a rank whose save failed may be that of
+ * an earlier step, and philox_mesh_seal() finds most of these, but not all.
+ * Each file is replaced whole or not at all, as philox_context_save() says. The
+ * form of a manifest is described in Note [Set of texts] in lib/ranks/ranks.h.
+ *
+ * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
+ * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can
+ * the text that a single process has saved (philox/save.h), with or without a
+ * mesh of one rank: give its path instead of a manifest's. An axis that a mesh
+ * lacks counts as one of size 1, so an axis with another name is one that has
+ * gone and one that has come. The context says which regions a rank has; for
+ * each of them:
+ *
+ *  - The same mesh (names and sizes of axes, in any order), and the rank's own
+ *    text has the region: as philox_context_load(). If it is in other texts
+ *    only, it has moved here, and the rules below hold.
+ *  - Shared along all axes: all texts that have the region must agree about it,
+ *    and the run goes on bit for bit, tickets included.
+ *  - It differs along some axes, and each of them has the size it had: the
+ *    texts of the same coordinates along these axes must agree, and the run
+ *    goes on bit for bit, tickets included.
+ *  - It differs along an axis whose size has changed: coordinates that were
+ *    there before go on with their own states; new ones start fresh, after the
+ *    highest offset and serial that any coordinate has issued, so that no
+ *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). What
+ *    coordinates that are gone have issued is kept for that in the texts to
+ *    come. Tickets cannot be divided: if any text has some pending, that is
+ *    PHILOX_ERROR_MISMATCH.
+ *
+ * Texts and context must agree along which axes a region differs, of those axes
+ * that both meshes have; so a process that had no mesh goes on as rank 0 of
+ * any. Operators, generator and flags must be the same, as for
+ * philox_context_load().
+ *
+ * Names that this context does not have, alive or destroyed in any of the
+ * texts, are destroyed ones after the load, which continue after the highest
+ * offset and serial that any text knows if they are made again. On the same
+ * mesh these are the names of the own text.
+ *
+ * Generators must agree in all texts. So must tables of rows, row by row, in
+ * all texts that have them: PHILOX_ERROR_MISMATCH names the first table and
+ * row. On the same mesh each rank has the generators and tables of its own
+ * text, and they are compared only if other texts are read. `philox merge`
+ * writes the set that a whole world of another mesh would have, from the set of
+ * one.
+ *
+ * Thread rule: as philox/save.h.
+ */
+
+/*
+ * philox_context_save_rank() writes the text of this rank's context to
+ * PATH.RANK. A context without a mesh is rank 0. Errors: those of
+ * philox_context_save(), also PHILOX_ERROR_INVALID for a path that the manifest
+ * cannot have: "" and one that ends with a slash. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_save_rank(
+	struct philox_context *context, const char *path);
+
+/*
+ * philox_mesh_seal() looks at the texts of all ranks of a mesh, whose
+ * coordinates do not matter, and writes the manifest. One rank calls it, when
+ * all have saved.
+ *
+ * It also finds texts of different steps: a region that is shared along all
+ * axes must have the same next forward, its offset and serial, in all texts
+ * that have it alive, unless an axis with PHILOX_AXIS_STAGES separates the
+ * ranks, or their generators, so the region's seeds, differ. It does not
+ * compare regions that differ along an axis, generators, tickets and tables of
+ * rows; so texts of two saves between which no shared region has gone on are
+ * taken for one set.
+ *
+ * Errors: PHILOX_ERROR_FILE for a text that is not there; PHILOX_ERROR_INVALID
+ * for a path that philox_context_save_rank() does not take, and for a text that
+ * is damaged; PHILOX_ERROR_MISMATCH for one of another mesh or rank, and for
+ * two of different steps; PHILOX_ERROR_MEMORY. The message names the file or
+ * both; no manifest is written then. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
+					       const char *path);
+
+/*
+ * philox_context_load_ranks() loads from a set what this rank's context needs,
+ * as said above. On the mesh that saved the set it reads one text beside the
+ * manifest, on another one all of them, one after the other. Errors:
+ * PHILOX_ERROR_FILE for a manifest or text that is not there or cannot be read;
+ * PHILOX_ERROR_INVALID for one that is damaged, or for a text that is not the
+ * one that the manifest names, with the file's name; PHILOX_ERROR_MISMATCH,
+ * which names region, axis and ranks, for what cannot be loaded; and those of
+ * philox_context_load_text(), which also says what happens to the context. On
+ * an error nothing has changed, as there. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_load_ranks(
+	struct philox_context *context, const char *path);
 
 #ifdef __cplusplus
 }

@@ -6,11 +6,11 @@
  * saw.
  *
  *   philox_forward_begin(region, stream, 0, &pass);
- *   philox_dropout(&pass, 0, PHILOX_F32, span, p, x, y);
+ *   philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, x, y);
  *   philox_forward_commit(&pass, &ticket);
  *   ...
  *   philox_backward_begin(region, ticket, stream, 0, &pass);
- *   philox_dropout(&pass, 0, PHILOX_F32, span, p, dy, dx);
+ *   philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, dy, dx);
  *   philox_backward_commit(&pass, 0);
  *
  * Within a forward, one call of one operator has one number for each element: a
@@ -29,7 +29,7 @@
  *    aborts, they are never issued again.
  *  - A committed forward's ticket is pending until a backward consumes it or it
  *    is released. Backwards may come in any order, and passes with
- *    PHILOX_RETAIN and recomputes may repeat a forward any number of times.
+ *    PHILOX_PASS_RETAIN and recomputes may repeat a forward any number of times.
  *  - A backward that aborts, or a launch that fails, leaves its ticket as it
  *    was. At most one open pass of a ticket may be consuming.
  *  - While a graph launch is using a ticket up, no other pass of it may begin
@@ -96,29 +96,29 @@ struct philox_pass {
 
 enum philox_pass_flags {
 	/* forward: there will be no backward; no ticket, nothing is kept */
-	PHILOX_INFERENCE = 1,
+	PHILOX_PASS_INFERENCE = 1,
 	/* forward: draws what the next forward will draw and reserves nothing,
 	 * for warm-ups that must not change results; exempt from freshness */
-	PHILOX_WARMUP = 2,
+	PHILOX_PASS_WARMUP = 2,
 	/* backward: the ticket stays usable afterwards (retain_graph, the
 	 * input-gradient half of a split backward, a recompute) */
-	PHILOX_RETAIN = 4,
+	PHILOX_PASS_RETAIN = 4,
 	/* fill a block of device cells for kernels that read pointers */
-	PHILOX_ON_DEVICE = 8,
+	PHILOX_PASS_ON_DEVICE = 8,
 	/* captured backward in a body: from the forward's last iteration of the
-	 * launch to its first (philox/conditional.h) */
-	PHILOX_REVERSED = 16
+	 * launch to its first (philox/graph.h) */
+	PHILOX_PASS_REVERSED = 16
 };
 
 /*
  * philox_forward_begin() begins a forward pass on a stream and reserves its
- * numbers. Flags: PHILOX_INFERENCE, PHILOX_WARMUP, PHILOX_ON_DEVICE. On a
- * stream that is capturing it records the pass instead: no numbers are reserved
- * until the graph is launched. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_LIMIT
- * (the region already has `pending` tickets, or the capture holds too many
- * passes), PHILOX_ERROR_OVERFLOW (the region's offset has reached 2^64),
- * PHILOX_ERROR_STALE (region destroyed), PHILOX_ERROR_CAPTURE_INVALIDATED.
- * Legal during capture.
+ * numbers. Flags: PHILOX_PASS_INFERENCE, PHILOX_PASS_WARMUP,
+ * PHILOX_PASS_ON_DEVICE. On a stream that is capturing it records the pass
+ * instead: no numbers are reserved until the graph is launched. Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_LIMIT (the region already has `pending`
+ * tickets, or the capture holds too many passes), PHILOX_ERROR_OVERFLOW (the
+ * region's offset has reached 2^64), PHILOX_ERROR_STALE (region destroyed),
+ * PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
  */
 PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
 						   philox_stream stream,
@@ -130,7 +130,7 @@ PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
  * under one ticket, each with numbers of its own, which philox_pass_at() gives;
  * the pass itself draws iteration 0. It reserves limit x the region's advance,
  * as each launch does for a forward in a body of that limit
- * (philox/conditional.h), and draws the same numbers: the same loop, eager or
+ * (philox/graph.h), and draws the same numbers: the same loop, eager or
  * unrolled. Further errors: PHILOX_ERROR_INVALID (a limit of 0),
  * PHILOX_ERROR_STATE (a limit above 1, and the stream captures a body, whose
  * limit is the pass's).
@@ -151,18 +151,17 @@ PHILOX_API enum philox_status philox_forward_commit(
 
 /*
  * philox_backward_begin() begins a pass that repeats the numbers of a ticket.
- * Without PHILOX_RETAIN the pass is consuming; a ticket has at most one such
- * pass open. On a stream that is capturing the ticket is a placeholder of the
- * same capture, of a forward or of a backward named at launch, which may still
- * be open; or the zero ticket: then the forward is named at launch. Errors:
- * PHILOX_ERROR_RELEASED (used up, released or never issued),
+ * Without PHILOX_PASS_RETAIN the pass is consuming; a ticket has at most one
+ * such pass open. On a stream that is capturing the ticket is a placeholder of
+ * the same capture, of a forward or of a backward named at launch, which may
+ * still be open; or the zero ticket: then the forward is named at launch.
+ * Errors: PHILOX_ERROR_RELEASED (used up, released or never issued),
  * PHILOX_ERROR_MISMATCH (of another region, a placeholder of another capture, a
  * live ticket in a capture, fewer iterations than the pass may take),
  * PHILOX_ERROR_INVALID (a flag that does not fit), PHILOX_ERROR_STATE (its
- * forward is still open; the
- * captured pass of the placeholder was aborted), PHILOX_ERROR_BUSY (a consuming
- * backward of it is open), PHILOX_ERROR_STALE, PHILOX_ERROR_LIMIT,
- * PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
+ * forward is still open; the captured pass of the placeholder was aborted),
+ * PHILOX_ERROR_BUSY (a consuming backward of it is open), PHILOX_ERROR_STALE,
+ * PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
  */
 PHILOX_API enum philox_status philox_backward_begin(
 	struct philox_region *region, struct philox_ticket ticket,
@@ -170,17 +169,17 @@ PHILOX_API enum philox_status philox_backward_begin(
 
 /*
  * philox_backward_commit() ends a backward pass. The ticket is used up and its
- * saved context released, unless the pass was begun with PHILOX_RETAIN or is
- * committed with it. If other passes of the ticket are open, it is used up when
- * the last of them ends; until then new ones are refused. Errors:
+ * saved context released, unless the pass was begun with PHILOX_PASS_RETAIN or
+ * is committed with it. If other passes of the ticket are open, it is used up
+ * when the last of them ends; until then new ones are refused. Errors:
  * PHILOX_ERROR_STATE, PHILOX_ERROR_STALE. Legal during capture.
  */
 PHILOX_API enum philox_status philox_backward_commit(struct philox_pass *pass,
 						     unsigned flags);
 
 /*
- * philox_recompute_begin() is philox_backward_begin() with PHILOX_RETAIN: the
- * same numbers again, and the ticket is kept. It may be nested and may be
+ * philox_recompute_begin() is philox_backward_begin() with PHILOX_PASS_RETAIN:
+ * the same numbers again, and the ticket is kept. It may be nested and may be
  * inside a pass of another region. It ends with philox_backward_commit().
  * Errors as philox_backward_begin(). Legal during capture.
  */
@@ -216,7 +215,7 @@ PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
  * philox_pass_at() writes a view of an open pass, on the same stream, that
  * draws iteration `iteration` of it: of a forward begun by
  * philox_forward_begin_loop(), and of any backward of such a forward or of one
- * that was in the body of a loop (philox/conditional.h). Iteration 0 is what
+ * that was in the body of a loop (philox/graph.h). Iteration 0 is what
  * each pass draws that is in no body. A view of a view is one of its pass. A
  * captured view has cells of its own, which hold this iteration in each run of
  * a body, also beyond the body's limit. The view needs no end. Errors:
@@ -228,10 +227,10 @@ PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
  *
  * philox_pass_at_word() does so for a captured pass with an iteration that a
  * kernel, recorded by this call, reads from a word of device memory, aligned to
- * 4, each time; an iteration that there is not is poison, and philox_check()
- * reports it. What the stream records later sees the view's numbers. Further
- * errors: PHILOX_ERROR_INVALID (the word), PHILOX_ERROR_STATE (an eager pass:
- * its caller knows the iteration).
+ * 4, each time; an iteration that there is not is poison, and
+ * philox_context_check() reports it. What the stream records later sees the
+ * view's numbers. Further errors: PHILOX_ERROR_INVALID (the word),
+ * PHILOX_ERROR_STATE (an eager pass: its caller knows the iteration).
  */
 PHILOX_API enum philox_status philox_pass_at(const struct philox_pass *pass,
 					     uint32_t iteration,
@@ -242,12 +241,12 @@ PHILOX_API enum philox_status philox_pass_at_word(
 
 /*
  * philox_pass_states() writes the device address of the pass's cells, one
- * struct philox_state per call of each operator (philox_region_cell()), for
- * kernels that read {seed, offset} from device memory. The array has the same
- * shape in forward, backward and recompute. The cells are valid for work queued
- * on the pass's stream until the pass ends; in a capture, within its graph.
- * Errors: PHILOX_ERROR_STATE for an eager pass begun without PHILOX_ON_DEVICE.
- * Legal during capture.
+ * struct philox_state per call of each operator (philox_region_cell_index()),
+ * for kernels that read {seed, offset} from device memory. The array has the
+ * same shape in forward, backward and recompute. The cells are valid for work
+ * queued on the pass's stream until the pass ends; in a capture, within its
+ * graph. Errors: PHILOX_ERROR_STATE for an eager pass begun without
+ * PHILOX_PASS_ON_DEVICE. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_states(
 	const struct philox_pass *pass, const struct philox_state **states);
@@ -292,9 +291,10 @@ PHILOX_API enum philox_status philox_ticket_release(
  * ticket is used up, released or destroyed, with the stream of that event, in
  * whose order it must free the context. It may call philox, but must not
  * destroy the graph or the context whose call releases it. A saved context
- * survives PHILOX_RETAIN. A ticket holds at most one (PHILOX_ERROR_EXISTS).
- * philox_ticket_context() writes the pointer (PHILOX_ERROR_NOT_FOUND if there
- * is none). Further errors as philox_ticket_release(). Legal during capture.
+ * survives PHILOX_PASS_RETAIN. A ticket holds at most one
+ * (PHILOX_ERROR_EXISTS). philox_ticket_context() writes the pointer
+ * (PHILOX_ERROR_NOT_FOUND if there is none). Further errors as
+ * philox_ticket_release(). Legal during capture.
  */
 PHILOX_API enum philox_status philox_ticket_attach(
 	struct philox_region *region, struct philox_ticket ticket, void *saved,

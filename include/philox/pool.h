@@ -8,7 +8,7 @@
  * captures, puts its blocks back as they were before the next capture, and
  * orders the launches of the graphs that share it.
  *
- *   struct philox_pool_options options = PHILOX_INIT(...);
+ *   struct philox_pool_desc options = PHILOX_INIT(...);
  *
  *   options.name = "activations";
  *   philox_pool_create(context, &options, &pool);
@@ -17,11 +17,11 @@
  *   for each size of batch, the largest first:
  *           philox_pool_restore(pool, empty, NULL, 0, dead, n_dead);
  *           philox_capture_begin(context, stream);
- *           philox_pool_begin(pool, stream, &session);
+ *           philox_pool_session_begin(pool, stream, &session);
  *           philox_pool_alloc(pool, stream, bytes, 0, "hidden", &block);
  *           ... kernels that use block.address ...
  *           philox_pool_free(pool, stream, block.address);
- *           philox_pool_end(session, PHILOX_OK, NULL);
+ *           philox_pool_session_end(session, PHILOX_OK, NULL);
  *           philox_capture_end(context, stream, &graph);
  *
  * All these graphs together take as much memory as the largest of them.
@@ -40,25 +40,26 @@
  * another stream. Elsewhere the library adds no order between streams; here
  * memory is shared, so it does. With PHILOX_POOL_STRICT it never does: a launch
  * on another stream than the pool's last one, which must live, is refused,
- * PHILOX_ERROR_BUSY, until philox_pool_order() has moved the pool. Native
- * launches, and readers of a graph's outputs on other streams, are the caller's
- * to order. Between philox_graph_prologue() and philox_graph_epilogue() the
- * launch is on the prologue's stream, or that stream waits for it before the
- * epilogue; other streams are not given the launch's memory meanwhile. Graphs
- * of one pool may be launched in any order if they do not read each other's
- * results.
+ * PHILOX_ERROR_BUSY, until philox_pool_join_streams() has moved the pool.
+ * Native launches, and readers of a graph's outputs on other streams, are the
+ * caller's to order. Between philox_graph_prologue() and
+ * philox_graph_epilogue() the launch is on the prologue's stream, or that
+ * stream waits for it before the epilogue; other streams are not given the
+ * launch's memory meanwhile. Graphs of one pool may be launched in any order if
+ * they do not read each other's results.
  *
  * Streams. Free memory can be reused at once on the stream it was freed on. A
  * session's streams are those that allocate and free in it: when it ends all of
  * them are joined, as a capture's are, and what they freed is for all to use.
  * Outside sessions, memory that was freed on one stream is used on another only
- * after philox_pool_order() or, before the pool takes more from the device in
- * vain, after the pool has made the one wait for the other (the log says so).
- * So a stream that memory was freed on must live as long as the pool, or until
- * philox_pool_order() has given what it freed to another. Memory that the
- * device gave for a request on one stream is that stream's in the same way. No
- * call here asks whether work has finished: which memory a block gets never
- * depends on time, and the same calls give the same places on every device.
+ * after philox_pool_join_streams() or, before the pool takes more from the
+ * device in vain, after the pool has made the one wait for the other (the log
+ * says so). So a stream that memory was freed on must live as long as the pool,
+ * or until philox_pool_join_streams() has given what it freed to another.
+ * Memory that the device gave for a request on one stream is that stream's in
+ * the same way. No call here asks whether work has finished: which memory a
+ * block gets never depends on time, and the same calls give the same places on
+ * every device.
  *
  * Identity. Each block has an id that is never used again. Whether two buffers
  * are one is a question for their ids: an address that was freed and handed out
@@ -85,7 +86,7 @@
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/device.h>
-#include <philox/sized.h>
+#include <philox/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,15 +103,15 @@ enum philox_pool_flags {
 				       needed; else segments of their own */
 	PHILOX_POOL_STRICT = 2,     /* refuse where the pool would make a
 				       stream wait */
-	PHILOX_POOL_ZONES = 4,      /* 512 bytes before and after each block
-				       that philox_pool_check() looks at */
+	PHILOX_POOL_GUARDS = 4,     /* 512 bytes before and after each block
+				       that philox_pool_check_guards() looks at */
 	PHILOX_POOL_FILL = 8        /* blocks are filled with 0xff, a NaN in
 				       all floats, when allocated and when
 				       freed */
 };
 
-/* struct philox_pool_options describes a pool. Begin with PHILOX_INIT(). */
-struct philox_pool_options {
+/* struct philox_pool_desc describes a pool. Begin with PHILOX_INIT(). */
+struct philox_pool_desc {
 	size_t size;       /* sizeof(this struct) */
 	const char *name;  /* unique among the context's pools; copied; at most
 			      63 bytes */
@@ -138,8 +139,8 @@ struct philox_pool_options {
  * philox_pool_name() returns the name, which belongs to the pool ("" for NULL).
  */
 PHILOX_API enum philox_status philox_pool_create(
-	struct philox_context *context,
-	const struct philox_pool_options *options, struct philox_pool **pool);
+	struct philox_context *context, const struct philox_pool_desc *options,
+	struct philox_pool **pool);
 PHILOX_API enum philox_status philox_pool_destroy(struct philox_pool *pool);
 PHILOX_API const char *philox_pool_name(const struct philox_pool *pool);
 
@@ -215,54 +216,54 @@ PHILOX_API enum philox_status philox_pool_is_live(struct philox_pool *pool,
 						  int *live);
 
 /*
- * philox_pool_order() says that the caller has ordered two streams: what was
- * freed on `before` until now may be reused on `after`, and no longer on
+ * philox_pool_join_streams() says that the caller has ordered two streams: what
+ * was freed on `before` until now may be reused on `after`, and no longer on
  * `before`. If the pool's last launch or warm-up was on `before`, the next one
  * may be on `after`. Errors: PHILOX_ERROR_INVALID; PHILOX_ERROR_STATE and
  * PHILOX_ERROR_BUSY as philox_pool_alloc() for either stream;
  * PHILOX_ERROR_CAPTURE_ISOLATION if one of them captures and the other does
  * not. Legal during capture.
  */
-PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
-						philox_stream before,
-						philox_stream after);
+PHILOX_API enum philox_status philox_pool_join_streams(struct philox_pool *pool,
+						       philox_stream before,
+						       philox_stream after);
 
 /* --- sessions ------------------------------------------------------------- */
 
 /*
- * philox_pool_begin() begins a session. On a stream that captures it is that
- * capture's, forks included, whoever began the capture; the graph it becomes,
- * and all executable graphs made from it, keep the pool's memory mapped. On
- * another stream it is a warm-up's, which runs as a launch would: it waits for
- * the pool's last launch, and takes what is allocated and freed on any stream
- * that does not capture. The caller forks those from the session's stream after
- * its beginning, and joins them to it before its end. A pool has one session at
- * a time, and a capture one in each pool.
+ * philox_pool_session_begin() begins a session. On a stream that captures it is
+ * that capture's, forks included, whoever began the capture; the graph it
+ * becomes, and all executable graphs made from it, keep the pool's memory
+ * mapped. On another stream it is a warm-up's, which runs as a launch would: it
+ * waits for the pool's last launch, and takes what is allocated and freed on
+ * any stream that does not capture. The caller forks those from the session's
+ * stream after its beginning, and joins them to it before its end. A pool has
+ * one session at a time, and a capture one in each pool.
  *
- * philox_pool_end() ends it, before or after the end of the capture: `went` is
- * PHILOX_OK, or anything else if the capture or the warm-up has failed. Then
- * every block is as it was when the session began: those it allocated are gone,
- * those it freed are live; a graph of that capture is not launched
- * (PHILOX_ERROR_STATE). *report, which may be NULL, is written in either
- * case.
+ * philox_pool_session_end() ends it, before or after the end of the capture:
+ * `went` is PHILOX_OK, or anything else if the capture or the warm-up has
+ * failed. Then every block is as it was when the session began: those it
+ * allocated are gone, those it freed are live; a graph of that capture is not
+ * launched (PHILOX_ERROR_STATE). *report, which may be NULL, is written in
+ * either case.
  *
  * If a capture is invalidated, or its graph is destroyed, before its session
  * has ended, the next call that uses the pool rolls the session back in the
- * same way, with a warning through the log; philox_pool_end() must still be
- * called and gives PHILOX_ERROR_CAPTURE_INVALIDATED unless `went` says that it
- * failed.
+ * same way, with a warning through the log; philox_pool_session_end() must
+ * still be called and gives PHILOX_ERROR_CAPTURE_INVALIDATED unless `went` says
+ * that it failed.
  *
  * Errors of begin: PHILOX_ERROR_EXISTS (the capture had its session),
  * PHILOX_ERROR_BUSY (a session is open; a warm-up, while another thread is in
  * philox_graph_launch(), or between prologue and epilogue; PHILOX_POOL_STRICT,
  * and the pool's last launch was on another stream),
- * PHILOX_ERROR_UNSUPPORTED (in a body, philox/conditional.h),
+ * PHILOX_ERROR_UNSUPPORTED (in a body, philox/graph.h),
  * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
  * Errors of end: PHILOX_ERROR_INVALID (the report's size; the session is still
  * open then), those of the device (the session is still open, too). A session
  * that has ended must not be used again. Legal during capture.
  */
-struct philox_pool_report {
+struct philox_pool_session_stats {
 	size_t size;   /* sizeof(this struct), set by the caller and kept */
 	uint64_t peak; /* bytes that its blocks take in one piece of
 			       memory: what philox_pool_reserve() needs so
@@ -273,12 +274,12 @@ struct philox_pool_report {
 	uint64_t allocations, frees, growths;
 };
 
-PHILOX_API enum philox_status philox_pool_begin(
+PHILOX_API enum philox_status philox_pool_session_begin(
 	struct philox_pool *pool, philox_stream stream,
 	struct philox_pool_session **session);
-PHILOX_API enum philox_status philox_pool_end(
+PHILOX_API enum philox_status philox_pool_session_end(
 	struct philox_pool_session *session, enum philox_status went,
-	struct philox_pool_report *report);
+	struct philox_pool_session_stats *report);
 
 /* --- checkpoints ---------------------------------------------------------- */
 
@@ -307,12 +308,12 @@ PHILOX_API void philox_pool_checkpoint_destroy(
  *
  * Errors, with nothing changed: PHILOX_ERROR_BUSY (a session is open; memory
  * was freed on another stream than the pool's last launch: see
- * philox_pool_order()), PHILOX_ERROR_MISMATCH (another pool's checkpoint),
- * PHILOX_ERROR_STALE (memory was trimmed since), PHILOX_ERROR_NOT_FOUND (an id
- * that is not in the checkpoint, or was never issued), PHILOX_ERROR_STATE (live
- * blocks that are neither in the checkpoint nor declared dead, with their
- * tags), PHILOX_ERROR_INVALID (an id twice), PHILOX_ERROR_MEMORY. Legal during
- * capture.
+ * philox_pool_join_streams()), PHILOX_ERROR_MISMATCH (another pool's
+ * checkpoint), PHILOX_ERROR_STALE (memory was trimmed since),
+ * PHILOX_ERROR_NOT_FOUND (an id that is not in the checkpoint, or was never
+ * issued), PHILOX_ERROR_STATE (live blocks that are neither in the checkpoint
+ * nor declared dead, with their tags), PHILOX_ERROR_INVALID (an id twice),
+ * PHILOX_ERROR_MEMORY. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pool_restore(
 	struct philox_pool *pool,
@@ -342,10 +343,10 @@ PHILOX_API enum philox_status philox_pool_trim(struct philox_pool *pool,
 /* --- to be seen ----------------------------------------------------------- */
 
 /*
- * philox_pool_statistics() writes what a pool holds, in bytes unless it says
+ * philox_pool_get_stats() writes what a pool holds, in bytes unless it says
  * otherwise. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
-struct philox_pool_figures {
+struct philox_pool_stats {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
 	uint64_t reserved; /* addresses */
 	uint64_t mapped;   /* taken from the device */
@@ -367,8 +368,8 @@ struct philox_pool_figures {
 	uint64_t waits;     /* that the pool has put on streams */
 };
 
-PHILOX_API enum philox_status philox_pool_statistics(
-	struct philox_pool *pool, struct philox_pool_figures *statistics);
+PHILOX_API enum philox_status philox_pool_get_stats(
+	struct philox_pool *pool, struct philox_pool_stats *statistics);
 
 /*
  * philox_pool_snapshot_text() writes a pool as a text that ends with a NUL, and
@@ -385,19 +386,20 @@ PHILOX_API enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 						   const char *path);
 
 /*
- * philox_pool_check() looks for work that wrote outside its block: waits for
- * the stream and looks at the zones before and after each live block
- * (PHILOX_POOL_ZONES; a pool without them is always fine). A block of a capture
- * has its zones after the first launch of its graph; one that a restore brings
- * back has what was written there meanwhile, and looks as if it was overrun.
- * Work on other streams must have finished. Errors: PHILOX_ERROR_STATE, which
- * names tag, id, and how far outside the first byte is that was written;
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing), PHILOX_ERROR_BUSY
- * (a capture's session is open: its zones are not written yet),
- * PHILOX_ERROR_MEMORY, those of the device. Not legal during capture.
+ * philox_pool_check_guards() looks for work that wrote outside its block: waits
+ * for the stream and looks at the zones before and after each live block
+ * (PHILOX_POOL_GUARDS; a pool without them is always fine). A block of a
+ * capture has its zones after the first launch of its graph; one that a restore
+ * brings back has what was written there meanwhile, and looks as if it was
+ * overrun. Work on other streams must have finished. Errors:
+ * PHILOX_ERROR_STATE, which names tag, id, and how far outside the first byte
+ * is that was written; PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is
+ * capturing), PHILOX_ERROR_BUSY (a capture's session is open: its zones are not
+ * written yet), PHILOX_ERROR_MEMORY, those of the device. Not legal during
+ * capture.
  */
-PHILOX_API enum philox_status philox_pool_check(struct philox_pool *pool,
-						philox_stream stream);
+PHILOX_API enum philox_status philox_pool_check_guards(struct philox_pool *pool,
+						       philox_stream stream);
 
 #ifdef __cplusplus
 }

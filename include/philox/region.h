@@ -8,8 +8,8 @@
  *   region seed   = fold(generator seed, FNV-1a(name))
  *   operator seed = fold(region seed, op index, call)
  *
- * (but see PHILOX_SHARED), so two regions, two operators and two calls of one
- * operator never share numbers, and none of them depends on the order of
+ * (but see PHILOX_REGION_SHARED), so two regions, two operators and two calls
+ * of one operator never share numbers, and none of them depends on the order of
  * creation. A region that differs along axes of a mesh has their coordinates
  * folded into its seed, too (philox/mesh.h).
  *
@@ -22,8 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/context.h>
-#include <philox/generator.h>
-#include <philox/sized.h>
+#include <philox/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +30,8 @@ extern "C" {
 
 struct philox_region;
 
-/* struct philox_op describes one operator: one random site of a region. */
-struct philox_op {
+/* struct philox_op_desc describes one operator: one random site of a region. */
+struct philox_op_desc {
 	const char *name; /* for messages; NULL for none; copied */
 	uint32_t calls;   /* how often it draws per pass; 0 means 1 */
 	uint64_t advance; /* 32-bit words a call consumes, a multiple of 4, at
@@ -46,23 +45,23 @@ enum philox_region_flags {
 	 * plain sequential program that draws from that generator. So the order
 	 * of forwards matters, and of all such regions of a generator only one
 	 * forward may be open at a time (PHILOX_ERROR_BUSY). */
-	PHILOX_SHARED = 1
+	PHILOX_REGION_SHARED = 1
 };
 
 /*
- * struct philox_region_options describes a region. Begin with PHILOX_INIT().
+ * struct philox_region_desc describes a region. Begin with PHILOX_INIT().
  *
- * Ops may grow like structs with a size (philox/sized.h): `op_size` is the size
- * of one, and so the distance from one to the next in `ops`. A smaller one, not
- * below sizeof(const char *), lacks fields, which are taken as 0; a larger one
- * must be 0 where this library does not know it.
+ * Ops may grow like structs with a size (philox/status.h): `op_size` is the
+ * size of one, and so the distance from one to the next in `ops`. A smaller
+ * one, not below sizeof(const char *), lacks fields, which are taken as 0; a
+ * larger one must be 0 where this library does not know it.
  */
-struct philox_region_options {
-	size_t size;                 /* sizeof(this struct) */
-	const char *name;            /* unique in the context; copied */
-	const struct philox_op *ops; /* table of n_ops operators; copied */
-	size_t n_ops;                /* 1 .. 2^20, calls counted */
-	size_t op_size; /* sizeof(struct philox_op), a multiple of its
+struct philox_region_desc {
+	size_t size;                      /* sizeof(this struct) */
+	const char *name;                 /* unique in the context; copied */
+	const struct philox_op_desc *ops; /* table of n_ops operators; copied */
+	size_t n_ops;                     /* 1 .. 2^20, calls counted */
+	size_t op_size; /* sizeof(struct philox_op_desc), a multiple of its
 			   alignment; 0: as in the header that `size` tells,
 			   which must not be newer than the library */
 	struct philox_generator *generator; /* NULL: the context's default */
@@ -80,18 +79,18 @@ struct philox_region_options {
  * destroyed region continues after the highest offset and serial issued under
  * that name, so no numbers repeat; it must use the same generator, unless that
  * was destroyed, and may differ along other axes. The region advances by its
- * largest operator's `advance` per forward; with PHILOX_SHARED the generator
- * advances, by the sum over all calls. Memory for `pending` tickets is
- * allocated now. Errors: PHILOX_ERROR_INVALID (names the field; for an axis
+ * largest operator's `advance` per forward; with PHILOX_REGION_SHARED the
+ * generator advances, by the sum over all calls. Memory for `pending` tickets
+ * is allocated now. Errors: PHILOX_ERROR_INVALID (names the field; for an axis
  * that the context's mesh lacks or that is named twice, the axis; and for one
- * that differs and is PHILOX_SHARED), PHILOX_ERROR_EXISTS (a region of this
- * name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
+ * that differs and is PHILOX_REGION_SHARED), PHILOX_ERROR_EXISTS (a region of
+ * this name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
  * (another generator than before), PHILOX_ERROR_MEMORY. The region is destroyed
  * by philox_region_destroy() or with the context. Legal during capture.
  */
 PHILOX_API enum philox_status philox_region_create(
 	struct philox_context *context,
-	const struct philox_region_options *options,
+	const struct philox_region_desc *options,
 	struct philox_region **region);
 
 /*
@@ -123,24 +122,25 @@ PHILOX_API enum philox_status philox_region_destroy(
 PHILOX_API const char *philox_region_name(const struct philox_region *region);
 
 /*
- * philox_region_pending() writes how many tickets of a region are pending
+ * philox_region_pending_count() writes how many tickets of a region are pending
  * (retained ones and open forwards included). Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_STALE. Legal during capture.
  */
-PHILOX_API enum philox_status philox_region_pending(
+PHILOX_API enum philox_status philox_region_pending_count(
 	struct philox_region *region, size_t *pending);
 
 /*
- * philox_region_cells() returns how many cells a pass of the region has: the
- * sum of its operators' calls. philox_region_cell() returns the index of the
- * cell of one call of one operator in the array that philox_pass_states()
- * gives: cells are in order of operator, then call. With one call each, the
- * index is the operator's. It is SIZE_MAX if op or call is out of range, or the
- * region is destroyed (then there are 0 cells). Legal during capture.
+ * philox_region_cell_count() returns how many cells a pass of the region has:
+ * the sum of its operators' calls. philox_region_cell_index() returns the index
+ * of the cell of one call of one operator in the array that
+ * philox_pass_states() gives: cells are in order of operator, then call. With
+ * one call each, the index is the operator's. It is SIZE_MAX if op or call is
+ * out of range, or the region is destroyed (then there are 0 cells). Legal
+ * during capture.
  */
-PHILOX_API size_t philox_region_cells(const struct philox_region *region);
-PHILOX_API size_t philox_region_cell(const struct philox_region *region,
-				     uint32_t op, uint32_t call);
+PHILOX_API size_t philox_region_cell_count(const struct philox_region *region);
+PHILOX_API size_t philox_region_cell_index(const struct philox_region *region,
+					   uint32_t op, uint32_t call);
 
 #ifdef __cplusplus
 }

@@ -41,7 +41,7 @@
  * for which that is not so runs the body instead, or is recorded beside those
  * outputs (`live` of the policy). So outputs are to be released as soon as they
  * are not needed, in whatever order: one by one, with a ticket that they are
- * tied to, or all of a step by philox_step_begin().
+ * tied to, or all of a step by philox_runner_step_begin().
  *
  * Transactions. A call that fails has changed nothing: tickets are used up only
  * when the body has succeeded, forwards of a body that failed later are
@@ -57,7 +57,7 @@
  * for each other, as launches of one pool do (philox/pool.h). Streams that
  * calls or releases were on live as long as the runner.
  *
- * Not for bodies: conditional nodes (philox/conditional.h) and forwards of
+ * Not for bodies: conditional nodes (philox/graph.h) and forwards of
  * several iterations.
  *
  * Verification. A captured program can be wrong in silence: a scalar that was
@@ -110,7 +110,7 @@
 #include <philox/device.h>
 #include <philox/graph.h>
 #include <philox/pass.h>
-#include <philox/sized.h>
+#include <philox/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -131,16 +131,16 @@ struct philox_pool;
 /* --- runners -------------------------------------------------------------- */
 
 /*
- * struct philox_runner_options describes a runner and its pool, which gets the
+ * struct philox_runner_desc describes a runner and its pool, which gets the
  * runner's name. Begin with PHILOX_INIT().
  */
-struct philox_runner_options {
+struct philox_runner_desc {
 	size_t size;         /* sizeof(this struct) */
 	const char *name;    /* unique among the context's pools; copied; at
 				most 63 bytes */
 	uint32_t pool_flags; /* of enum philox_pool_flags, without STRICT */
 	uint32_t reserved;   /* 0 */
-	uint64_t pool_range; /* as in struct philox_pool_options */
+	uint64_t pool_range; /* as in struct philox_pool_desc */
 	uint64_t pool_step;
 	uint64_t pool_limit;
 };
@@ -163,7 +163,7 @@ struct philox_runner_options {
  */
 PHILOX_API enum philox_status philox_runner_create(
 	struct philox_context *context,
-	const struct philox_runner_options *options,
+	const struct philox_runner_desc *options,
 	struct philox_runner **runner);
 PHILOX_API enum philox_status philox_runner_destroy(
 	struct philox_runner *runner);
@@ -230,7 +230,7 @@ enum philox_input_flags {
 };
 
 /* Inputs, outputs and values of a function; all strings are copied. */
-struct philox_input {
+struct philox_input_desc {
 	const char *name;    /* unique among the function's inputs */
 	const char *origin;  /* where it comes from, for messages:
 				 PHILOX_ORIGIN; NULL: "" */
@@ -243,7 +243,7 @@ struct philox_input {
 	uint64_t reserved;   /* 0 */
 };
 
-struct philox_output_info {
+struct philox_output_desc {
 	const char *name;    /* unique among the function's outputs */
 	const char *origin;  /* as above */
 	uint32_t elements;   /* as above */
@@ -251,7 +251,7 @@ struct philox_output_info {
 	uint64_t reserved;   /* 0 */
 };
 
-struct philox_value {
+struct philox_param_desc {
 	const char *name;     /* unique among the function's values */
 	size_t bytes;         /* 1 .. 16 */
 	uint64_t reserved[2]; /* 0 */
@@ -313,7 +313,7 @@ struct philox_policy {
 	uint32_t dry;     /* dry warm-ups, at most 1000, in the call that finds
 			     a new key, before anything else, unless nothing is
 			     recorded:
-			     the body is run with PHILOX_WARMUP, and its
+			     the body is run with PHILOX_PASS_WARMUP, and its
 			     outputs are thrown away. What it does to other
 			     memory it does each time: not for bodies that
 			     update what they read */
@@ -337,7 +337,7 @@ struct philox_policy {
 };
 
 /*
- * struct philox_function_options describes a function. Begin with
+ * struct philox_function_desc describes a function. Begin with
  * PHILOX_INIT(). The body is called with `user`; see "bodies" below.
  *
  * `agree` is for PHILOX_FUNCTION_COLLECTIVE, and then it must be there. It is
@@ -380,18 +380,18 @@ struct philox_policy {
  * a body, calls there give PHILOX_ERROR_BUSY. The body draws, allocates and
  * runs collectives as any other.
  */
-struct philox_function_options {
+struct philox_function_desc {
 	size_t size;      /* sizeof(this struct) */
 	const char *name; /* unique in the runner; copied; at most 63 bytes */
 	uint32_t mode;    /* enum philox_function_mode */
 	uint32_t flags;   /* enum philox_function_flags */
 	enum philox_status (*body)(void *user, struct philox_run *run);
 	void *user;
-	const struct philox_input *inputs;
+	const struct philox_input_desc *inputs;
 	size_t n_inputs; /* at most 2^20, as the next two */
-	const struct philox_output_info *outputs;
+	const struct philox_output_desc *outputs;
 	size_t n_outputs;
-	const struct philox_value *values;
+	const struct philox_param_desc *values;
 	size_t n_values;
 	struct philox_policy policy; /* all 0: as said there */
 	enum philox_status (*agree)(void *user, uint32_t wanted,
@@ -413,7 +413,7 @@ struct philox_function_options {
  */
 PHILOX_API enum philox_status philox_function_create(
 	struct philox_runner *runner,
-	const struct philox_function_options *options,
+	const struct philox_function_desc *options,
 	struct philox_function **function);
 PHILOX_API enum philox_status philox_function_destroy(
 	struct philox_function *function);
@@ -445,7 +445,7 @@ struct philox_call_input {
 	uint64_t id; /* of other memory: a number of the caller's, or 0 */
 };
 
-struct philox_call_value {
+struct philox_call_param {
 	const void *bytes;
 	size_t size; /* that of the descriptor */
 };
@@ -462,7 +462,7 @@ enum philox_call_kind {
 /*
  * struct philox_call is one call. Begin with PHILOX_INIT(). `uses` has one
  * entry for each forward of the body, and for each backward that is named at
- * launch, in order of begin (struct philox_use: tickets of forwards are
+ * launch, in order of begin (struct philox_launch_pass: tickets of forwards are
  * written, those of backwards read). `outputs` is written; where it is NULL,
  * with n_outputs 0, the outputs are released at once.
  */
@@ -473,9 +473,9 @@ struct philox_call {
 	size_t key_size; /* at most 4096 */
 	const struct philox_call_input *inputs;
 	size_t n_inputs;
-	const struct philox_call_value *values;
+	const struct philox_call_param *values;
 	size_t n_values;
-	struct philox_use *uses;
+	struct philox_launch_pass *uses;
 	size_t n_uses;
 	struct philox_output *outputs;
 	size_t n_outputs;
@@ -528,8 +528,8 @@ PHILOX_API enum philox_status philox_function_prepare(
 	size_t *prepared);
 
 /*
- * struct philox_function_counts counts a function's calls since it was made.
- * philox_function_count() writes it; philox_function_reason() returns, in
+ * struct philox_function_stats counts a function's calls since it was made.
+ * philox_function_get_stats() writes it; philox_function_reason() returns, in
  * words, why its last call that ran the body did so, "" if there was none: it
  * belongs to the function until its next call. Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_BUSY.
@@ -537,7 +537,7 @@ PHILOX_API enum philox_status philox_function_prepare(
  * Times are of the host, monotonic, in nanoseconds. What the device does while
  * nobody waits for it is in none of them.
  */
-struct philox_function_counts {
+struct philox_function_stats {
 	size_t size;    /* sizeof(this struct), set by the caller and kept */
 	uint64_t eager; /* calls, by kind */
 	uint64_t warmup;
@@ -584,9 +584,8 @@ struct philox_function_counts {
 	uint64_t verify_ns;      /* of that, verification, the device too */
 };
 
-PHILOX_API enum philox_status philox_function_count(
-	struct philox_function *function,
-	struct philox_function_counts *counts);
+PHILOX_API enum philox_status philox_function_get_stats(
+	struct philox_function *function, struct philox_function_stats *counts);
 PHILOX_API const char *philox_function_reason(
 	const struct philox_function *function);
 
@@ -611,7 +610,7 @@ PHILOX_API const char *philox_function_reason(
  * most. One that is released in another way is not tied any more.
  *
  * philox_output_set_data() hangs a pointer of the caller's on an output, and
- * philox_output_data() writes it: NULL when the output has just been handed
+ * philox_output_get_data() writes it: NULL when the output has just been handed
  * out. Nothing is done with it.
  *
  * All of them may be called within a call of the runner, on its thread: by the
@@ -635,35 +634,37 @@ PHILOX_API enum philox_status philox_output_tie(
 PHILOX_API enum philox_status philox_output_set_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void *data);
-PHILOX_API enum philox_status philox_output_data(
+PHILOX_API enum philox_status philox_output_get_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void **data);
 
-/* For philox_step_begin(). */
+/* For philox_runner_step_begin(). */
 enum philox_step_flags {
-	PHILOX_STEP_ALL = 1 /* whatever a backward that is owed may need */
+	PHILOX_STEP_RELEASE_ALL =
+		1 /* whatever a backward that is owed may need */
 };
 
 /*
- * philox_step_begin() says that a step begins: outputs of calls so far are not
- * needed any more, after the work that is on `stream` now, and are released.
+ * philox_runner_step_begin() says that a step begins: outputs of calls so far
+ * are not needed any more, after the work that is on `stream` now, and are
+ * released.
  *
  * Calls that read each other's outputs, by handle, are a path. A path that gave
  * out tickets whose backward is still owed has not ended, and neither has one
  * with an output that was tied to such a ticket: its outputs stay, whichever of
- * its calls they are of, until a later philox_step_begin() finds the last of
- * these tickets used up. *kept, unless it is NULL, is how many
- * outputs stay, and a message ("step", PHILOX_LOG_INFO) names one of them and a
- * ticket that keeps it. With PHILOX_STEP_ALL all outputs are released all the
+ * its calls they are of, until a later philox_runner_step_begin() finds the
+ * last of these tickets used up. *kept, unless it is NULL, is how many outputs
+ * stay, and a message ("step", PHILOX_LOG_INFO) names one of them and a ticket
+ * that keeps it. With PHILOX_STEP_RELEASE_ALL all outputs are released all the
  * same.
  *
  * Errors: PHILOX_ERROR_INVALID (flags), PHILOX_ERROR_BUSY (a thread is in the
  * runner), PHILOX_ERROR_CAPTURE_UNSUPPORTED, those of the device: then nothing
  * has changed.
  */
-PHILOX_API enum philox_status philox_step_begin(struct philox_runner *runner,
-						philox_stream stream,
-						unsigned flags, size_t *kept);
+PHILOX_API enum philox_status philox_runner_step_begin(
+	struct philox_runner *runner, philox_stream stream, unsigned flags,
+	size_t *kept);
 
 /* --- bodies --------------------------------------------------------------- */
 
@@ -699,13 +700,13 @@ PHILOX_API enum philox_status philox_run_input(struct philox_run *run,
 					       size_t *bytes);
 
 /*
- * philox_run_value() writes the device address of the 16 bytes that hold a
- * value of the call (philox/launch_value.h): the call's own in an eager call, a
+ * philox_run_param() writes the device address of the 16 bytes that hold a
+ * value of the call (philox/graph.h): the call's own in an eager call, a
  * value of the graph in a recording, which each launch sets. Errors:
- * PHILOX_ERROR_INVALID, those of philox_capture_value() and of
- * philox_value_write().
+ * PHILOX_ERROR_INVALID, those of philox_capture_param() and of
+ * philox_param_write().
  */
-PHILOX_API enum philox_status philox_run_value(struct philox_run *run,
+PHILOX_API enum philox_status philox_run_param(struct philox_run *run,
 					       size_t index,
 					       const void **address);
 
@@ -751,12 +752,11 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
  * returns. One that is open then is ended by the runner, as one that is
  * aborted; to end it later is PHILOX_ERROR_STATE, but for an abort of one that
  * was recorded, and changes nothing. Its tickets are used up when the body has
- * succeeded. Flags as for
- * philox_forward_begin() and philox_backward_begin(), without PHILOX_WARMUP.
- * Errors: as theirs; PHILOX_ERROR_INVALID (`uses` has no further entry),
- * PHILOX_ERROR_RELEASED (an earlier backward of this body uses the ticket up),
- * PHILOX_ERROR_MISMATCH (the ticket is not that of an earlier pass, or is that
- * of two of them, since two uses name it).
+ * succeeded. Flags as for philox_forward_begin() and philox_backward_begin(),
+ * without PHILOX_PASS_WARMUP. Errors: as theirs; PHILOX_ERROR_INVALID (`uses`
+ * has no further entry), PHILOX_ERROR_RELEASED (an earlier backward of this
+ * body uses the ticket up), PHILOX_ERROR_MISMATCH (the ticket is not that of an
+ * earlier pass, or is that of two of them, since two uses name it).
  */
 PHILOX_API enum philox_status philox_run_forward_begin(
 	struct philox_run *run, struct philox_region *region, unsigned flags,
@@ -781,6 +781,87 @@ PHILOX_API enum philox_status philox_run_backward_begin(
 PHILOX_API enum philox_status philox_run_refuse(struct philox_run *run,
 						const char *reason);
 PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
+
+/* --- plans ---------------------------------------------------------------- */
+
+/*
+ * A runner learns while it is used: which keys there are, what the body does
+ * under each, which inputs have to be copied, what refused to be recorded and
+ * why, how much memory it takes. A plan is all of that as a text. Loaded into a
+ * runner of a new process that has made the same functions, it makes the
+ * runner decide, call by call, as the one that was saved would have gone on:
+ *
+ *   philox_context_save(context, "step-1000.philox");
+ *   philox_plan_save(runner, "step-1000.plan");
+ *   ... in a new process, after the same functions were made ...
+ *   philox_context_load(context, "step-1000.philox");
+ *   philox_plan_load(runner, "step-1000.plan");
+ *
+ * It has no graphs, no addresses and no number of a device. So what was
+ * recorded is recorded again, when its call comes: a call that would have been
+ * replayed is the first time one that runs the body, which libraries need in
+ * a new process (a dry warm-up if the policy has those, else a warm-up; none if
+ * it has neither), then one that is recorded, and then replayed. A key that
+ * runs its body anyway, since it waits or is early, needs no warm-up for that.
+ *
+ * Which addresses the recordings of a key had is not known to a plan. So as
+ * many recordings as a key had are made without regard to `limit` and `after`
+ * of the policy, and to PHILOX_MOVED_ERROR: those that come first. They count
+ * as those of the plan did, first as ones that were replayed. They are over
+ * when the key goes, or its recordings would be of no use any more. Of three
+ * things the runner knows nothing any more: calls that were counted towards
+ * `after`, replays towards `verify`, and where inputs were: the first call of a
+ * key moves none of them. Outputs that were not released are.
+ *
+ * Reasons go with it: a key whose body refused to be recorded waits for as many
+ * calls as it would have, and a backward whose forward was not recorded is not
+ * either, if its ticket is pending still (philox/save.h). Limits of keys and
+ * bytes go on as if all recordings of the plan were there.
+ *
+ * Load also takes the memory from the device that the pool had at its peak, so
+ * that no recording has to; if that is not to be had a message says so
+ * ("plan"), and the pool grows when it must.
+ *
+ * The text is plain ASCII with a version, a line for each thing and a checksum;
+ * the same contents have only one spelling. Its form is in Note [Plan] in
+ * graph/runner/plan/plan.h. `philox inspect` sums one up, `philox diff`
+ * compares two.
+ *
+ * Thread rule: as of the runner (philox/runner.h). Not legal on a thread that
+ * is capturing.
+ */
+
+/*
+ * philox_plan_save_text() writes a runner's plan as a text that ends with a
+ * NUL, and its size without that (`size` may be NULL). The caller frees the
+ * text with free(). philox_plan_save() writes it to a file, completely or not
+ * at all, as philox_context_save() does. Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_BUSY (the runner is in use), PHILOX_ERROR_FILE,
+ * PHILOX_ERROR_MEMORY.
+ */
+PHILOX_API enum philox_status philox_plan_save_text(
+	struct philox_runner *runner, char **text, size_t *size);
+PHILOX_API enum philox_status philox_plan_save(struct philox_runner *runner,
+					       const char *path);
+
+/*
+ * philox_plan_load_text() loads a plan of `size` bytes (a NUL at its end is
+ * not counted) into a runner of which no function has been called or prepared.
+ * Each function of the plan must be there, described as it was: mode, flags,
+ * inputs, outputs, values and policy, but for origins. Functions that are not
+ * in the plan begin anew, and a second plan takes the place of the first. On
+ * an error nothing has changed. Errors:
+ * PHILOX_ERROR_INVALID, which names the line, for a text that is malformed, cut
+ * or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of the format, and
+ * for a plan of another version of the library; PHILOX_ERROR_MISMATCH, which
+ * names the first difference, for functions that are missing or described in
+ * another way; PHILOX_ERROR_STATE (a function of the runner was called or
+ * prepared); PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY.
+ */
+PHILOX_API enum philox_status philox_plan_load_text(
+	struct philox_runner *runner, const char *text, size_t size);
+PHILOX_API enum philox_status philox_plan_load(struct philox_runner *runner,
+					       const char *path);
 
 #ifdef __cplusplus
 }

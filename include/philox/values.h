@@ -7,7 +7,7 @@
 #ifndef PHILOX_VALUES_H
 #define PHILOX_VALUES_H
 
-#include <philox/functions.h>
+#include <philox/real.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -46,8 +46,8 @@ const char *status_is(uint64_t n);
 
 /*
  * status_kept() copies the thread's message; status_restore() puts it back
- * after calls that may have written another. status_first() returns the first of
- * two errors, with its message, which was kept before the second call; so
+ * after calls that may have written another. status_first() returns the first
+ * of two errors, with its message, which was kept before the second call; so
  * status_first(status, &kept, undo()) of an error is that error.
  */
 struct status_message {
@@ -70,7 +70,7 @@ enum philox_status status_first(enum philox_status first,
  * Such a struct begins with its own size, as the caller compiled it. A struct
  * smaller than that of the first version is refused; one of a later version is
  * fine as long as it asks for nothing that this version does not know. See
- * philox/sized.h.
+ * philox/status.h.
  */
 
 /*

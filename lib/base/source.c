@@ -3,7 +3,7 @@
  *
  * lib/base/source.awk writes the array at build time.
  */
-#include <philox/source.h>
+#include <philox/interop.h>
 
 static const char source[] = {
 #include "kernel_source.h"

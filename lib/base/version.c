@@ -3,7 +3,7 @@
  *
  * Both strings are built by the preprocessor; nothing here has state.
  */
-#include <philox/version.h>
+#include <philox/status.h>
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)

@@ -410,9 +410,9 @@ enum philox_status device_graph_retain(struct philox_device *device,
 	CALL(graph_retain, device, graph, release, object);
 }
 
-enum philox_status philox_native_graph_nodes(struct philox_device *device,
-					     philox_native_graph graph,
-					     size_t *nodes)
+enum philox_status philox_native_graph_node_count(struct philox_device *device,
+						  philox_native_graph graph,
+						  size_t *nodes)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(graph);
@@ -429,9 +429,9 @@ enum philox_status philox_native_graph_destroy(struct philox_device *device,
 	CALL(graph_destroy, device, graph);
 }
 
-enum philox_status philox_native_instantiate(struct philox_device *device,
-					     philox_native_graph graph,
-					     philox_native_exec *exec)
+enum philox_status philox_native_graph_instantiate(struct philox_device *device,
+						   philox_native_graph graph,
+						   philox_native_exec *exec)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(graph);
@@ -470,9 +470,9 @@ enum philox_status device_exec_check(struct philox_device *device,
 				       : PHILOX_OK;
 }
 
-enum philox_status philox_native_launch(struct philox_device *device,
-					philox_native_exec exec,
-					philox_stream stream)
+enum philox_status philox_native_exec_launch(struct philox_device *device,
+					     philox_native_exec exec,
+					     philox_stream stream)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(exec);
@@ -499,10 +499,10 @@ enum philox_status device_launch(struct philox_device *device,
 	CALL(launch, device, stream, call);
 }
 
-enum philox_status philox_launch_host(struct philox_device *device,
-				      philox_stream stream,
-				      void (*fn)(const void *args),
-				      const void *args, size_t size)
+enum philox_status philox_stream_launch_host(struct philox_device *device,
+					     philox_stream stream,
+					     void (*fn)(const void *args),
+					     const void *args, size_t size)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(fn);

@@ -68,18 +68,18 @@ struct capture_info {
  * before. A run of a body changes none: what is in a body that runs again sets
  * its conditions by kernels.
  *
- * A body belongs to its node and goes with it. It is filled by graph_add_kernel,
- * graph_add_conditional and capture_begin_to, and holds kernels, work of
- * philox_launch_host(), copies, fills of memory and conditional nodes; its
- * copies are of memory that the device reads and writes in place, never plain
- * memory. It is neither instantiated nor destroyed by itself, owns no objects
- * (graph_retain), and its nodes keep their arguments in an executable graph
- * (exec_set_kernel). A graph with conditional nodes has one executable graph at
- * a time, and is not instantiated while the capture of a body is open or after
- * one was invalidated, nor with an empty body (drivers before 12.8 hang in one:
- * openxla/xla pull request 25769), nor with a condition that no node looks at.
- * A capture that is invalidated while those of its bodies are open takes these
- * with it.
+ * A body belongs to its node and goes with it. It is filled by
+ * graph_add_kernel, graph_add_conditional and capture_begin_to, and holds
+ * kernels, work of philox_stream_launch_host(), copies, fills of memory and
+ * conditional nodes; its copies are of memory that the device reads and writes
+ * in place, never plain memory. It is neither instantiated nor destroyed by
+ * itself, owns no objects (graph_retain), and its nodes keep their arguments in
+ * an executable graph (exec_set_kernel). A graph with conditional nodes has one
+ * executable graph at a time, and is not instantiated while the capture of a
+ * body is open or after one was invalidated, nor with an empty body (drivers
+ * before 12.8 hang in one: openxla/xla pull request 25769), nor with a
+ * condition that no node looks at. A capture that is invalidated while those of
+ * its bodies are open takes these with it.
  *
  * CUDA's documents say all this but for: what a body may own, that its nodes
  * keep their arguments, that a condition is for one node, and what becomes of

@@ -93,14 +93,14 @@ enum philox_status device_launch(struct philox_device *device,
 
 /*
  * Arguments are checked, the call is counted and fails if a failure was ordered
- * (philox/testing.h); then the device's table is called.
+ * (philox/device.h); then the device's table is called.
  */
 
 /*
  * device_enter() refuses a fork of the process that opened the device
  * (lib/device/device.h). It counts one operation and returns the failure
- * ordered for it, or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or
- * PHILOX_OK: continue.
+ * ordered for it, or PHILOX_ERROR_UNSUPPORTED if the device does not offer it,
+ * or PHILOX_OK: continue.
  */
 enum philox_status device_enter(struct philox_device *device, enum device_op op,
 				int offered);

@@ -5,7 +5,7 @@
  * Counters and the ordered failure are atomic; nothing else here is shared.
  */
 #include <string.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "lib/device/device.h"
 
 static const char *const operation_names[DEVICE_OP_COUNT] = {
@@ -77,8 +77,8 @@ static int find_operation(const char *name)
 	return -1;
 }
 
-uint64_t philox_device_calls(const struct philox_device *device,
-			     const char *operation)
+uint64_t philox_device_call_count(const struct philox_device *device,
+				  const char *operation)
 {
 	uint64_t calls = 0;
 

@@ -47,7 +47,7 @@
 	D(STOCHASTIC_ROUND, "rounding", stochastic_round, in,                  \
 	  KERNELS_NARROW(X, round))
 
-/* Parameters: P(type, member of struct philox_fill), in their order. */
+/* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
 #define FILL_in(P)       P(const void *, in)
 #define FILL_p(P)        P(double, p)
@@ -244,12 +244,12 @@ struct layout_args {
  *    what they found. Such a launch advances nothing.
  *
  * An acquire makes a multiprocessor forget all that it has cached, so none is
- * done without need. A thread reads a row once for all units of an entry that it
- * draws, never in the loop over them. And it only reads and writes the state,
- * nothing else, where no other block can have advanced the row: in launches that
- * advance nothing, and in those without indices, whose entries are rows of their
- * own, unless several warps share an entry. Lanes of one warp that share an
- * entry have all read its row before one of them advances it.
+ * done without need. A thread reads a row once for all units of an entry that
+ * it draws, never in the loop over them. And it only reads and writes the
+ * state, nothing else, where no other block can have advanced the row: in
+ * launches that advance nothing, and in those without indices, whose entries
+ * are rows of their own, unless several warps share an entry. Lanes of one warp
+ * that share an entry have all read its row before one of them advances it.
  *
  * A state that other code wrote between two launches needs nothing special: its
  * turn has the number of an earlier launch.
@@ -525,8 +525,8 @@ struct compare_args {
 /* --- conditions of graphs ------------------------------------------------- */
 
 /*
- * Sets a condition to the value of a word, or to 0 if another word, if there
- * is one, is at its limit or above. On a host device the condition is the address
+ * Sets a condition to the value of a word, or to 0 if another word, if there is
+ * one, is at its limit or above. On a host device the condition is the address
  * of its value.
  */
 struct condition_args {
@@ -547,8 +547,8 @@ PHILOX_FN uint32_t condition_value(const struct condition_args *args)
 /* --- the head ------------------------------------------------------------- */
 
 /*
- * One cell of a graph: where it is and which seed it holds. The alignment lets a
- * GPU read an entry in two accesses.
+ * One cell of a graph: where it is and which seed it holds. The alignment lets
+ * a GPU read an entry in two accesses.
  */
 struct __attribute__((aligned(16))) head_cell {
 	struct philox_state *cell; /* device address, a multiple of 16 */
@@ -561,9 +561,9 @@ struct __attribute__((aligned(16))) head_cell {
 
 /*
  * The report of a head that was launched without a new message: one for each
- * control block, in mapped host memory, written only by the device. The payload is written
- * first, then, after a system-wide fence, the count. While heads that report
- * run at the same time, the count may go back for a moment.
+ * control block, in mapped host memory, written only by the device. The payload
+ * is written first, then, after a system-wide fence, the count. While heads
+ * that report run at the same time, the count may go back for a moment.
  */
 struct head_report {
 	uint64_t count;    /* unannounced launches so far, for the host */

@@ -57,8 +57,8 @@ const struct fill_form *fill_form(enum philox_dist dist,
  * which are known, do not allow; fill_set_parameters() turns valid ones into
  * the kernel's arguments.
  */
-enum philox_status fill_check_parameters(const struct philox_fill *fill);
-void fill_set_parameters(const struct philox_fill *fill,
+enum philox_status fill_check_parameters(const struct philox_fill_desc *fill);
+void fill_set_parameters(const struct philox_fill_desc *fill,
 			 struct fill_args *args);
 
 #endif

@@ -14,10 +14,11 @@
 static const struct {
 	const char *name;
 	size_t size;
-} dtypes[] = {[PHILOX_U32] = {"u32", 4}, [PHILOX_U64] = {"u64", 8},
-	      [PHILOX_I32] = {"i32", 4}, [PHILOX_I64] = {"i64", 8},
-	      [PHILOX_F32] = {"f32", 4}, [PHILOX_F64] = {"f64", 8},
-	      [PHILOX_F16] = {"f16", 2}, [PHILOX_BF16] = {"bf16", 2}};
+} dtypes[] = {
+	[PHILOX_DTYPE_U32] = {"u32", 4}, [PHILOX_DTYPE_U64] = {"u64", 8},
+	[PHILOX_DTYPE_I32] = {"i32", 4}, [PHILOX_DTYPE_I64] = {"i64", 8},
+	[PHILOX_DTYPE_F32] = {"f32", 4}, [PHILOX_DTYPE_F64] = {"f64", 8},
+	[PHILOX_DTYPE_F16] = {"f16", 2}, [PHILOX_DTYPE_BF16] = {"bf16", 2}};
 
 const char *fill_dtype_name(enum philox_dtype dtype)
 {
@@ -68,11 +69,11 @@ struct format {
 static struct format format_of(enum philox_dtype dtype)
 {
 	switch (dtype) {
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return (struct format){8, -126, 0x1.fep127};
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return (struct format){11, -14, 65504};
-	case PHILOX_F64:
+	case PHILOX_DTYPE_F64:
 		return (struct format){53, -1022, DBL_MAX};
 	default:
 		return (struct format){24, -126, FLT_MAX};
@@ -124,7 +125,7 @@ static void ends_of(enum philox_dtype dtype, double low, double high,
 {
 	struct format format = format_of(dtype);
 
-	if (dtype == PHILOX_F64) {
+	if (dtype == PHILOX_DTYPE_F64) {
 		*bottom = low + 0.0;
 		*top = nextafter(high, -INFINITY);
 		return;
@@ -140,15 +141,16 @@ static void ends_of(enum philox_dtype dtype, double low, double high,
  * ones into the kernel's arguments. Both are NULL where there are none.
  */
 struct fill_parameters {
-	enum philox_status (*check)(const struct philox_fill *fill);
-	void (*set)(const struct philox_fill *fill, struct fill_args *args);
+	enum philox_status (*check)(const struct philox_fill_desc *fill);
+	void (*set)(const struct philox_fill_desc *fill,
+		    struct fill_args *args);
 };
 
 static const struct fill_parameters no_parameters, in_parameters;
 
 /* --- messages and limits -------------------------------------------------- */
 
-static enum philox_status refuse_parameter(const struct philox_fill *fill,
+static enum philox_status refuse_parameter(const struct philox_fill_desc *fill,
 					   const char *name, double value,
 					   const char *expected)
 {
@@ -159,10 +161,10 @@ static enum philox_status refuse_parameter(const struct philox_fill *fill,
 }
 
 /* The dtype of the computation: f64, or f32 for all others. */
-static double most_computed(const struct philox_fill *fill)
+static double most_computed(const struct philox_fill_desc *fill)
 {
-	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
-						      : PHILOX_F32);
+	return fill_largest(fill->dtype == PHILOX_DTYPE_F64 ? PHILOX_DTYPE_F64
+							    : PHILOX_DTYPE_F32);
 }
 
 static void set_real(struct fill_args *args, double scale, double shift)
@@ -176,7 +178,7 @@ static void set_real(struct fill_args *args, double scale, double shift)
 
 /* --- range ---------------------------------------------------------------- */
 
-static enum philox_status check_range(const struct philox_fill *fill)
+static enum philox_status check_range(const struct philox_fill_desc *fill)
 {
 	double most = fill_largest(fill->dtype), bottom, top;
 	const char *within = "within the dtype's finite numbers";
@@ -203,7 +205,8 @@ static enum philox_status check_range(const struct philox_fill *fill)
 	return PHILOX_OK;
 }
 
-static void set_range(const struct philox_fill *fill, struct fill_args *args)
+static void set_range(const struct philox_fill_desc *fill,
+		      struct fill_args *args)
 {
 	set_real(args, fill->high - fill->low, fill->low);
 	ends_of(fill->dtype, fill->low, fill->high, &args->f64.bottom,
@@ -217,12 +220,12 @@ static const struct fill_parameters range_parameters = {check_range, set_range};
 /* --- mean, std and rate --------------------------------------------------- */
 
 /* A value that is rounded to 0 would make every number a constant. */
-static int is_above_0(const struct philox_fill *fill, double std)
+static int is_above_0(const struct philox_fill_desc *fill, double std)
 {
-	return fill->dtype == PHILOX_F64 ? std > 0 : (float)std > 0;
+	return fill->dtype == PHILOX_DTYPE_F64 ? std > 0 : (float)std > 0;
 }
 
-static enum philox_status check_mean_std(const struct philox_fill *fill)
+static enum philox_status check_mean_std(const struct philox_fill_desc *fill)
 {
 	double most = most_computed(fill);
 
@@ -234,7 +237,8 @@ static enum philox_status check_mean_std(const struct philox_fill *fill)
 	return PHILOX_OK;
 }
 
-static void set_mean_std(const struct philox_fill *fill, struct fill_args *args)
+static void set_mean_std(const struct philox_fill_desc *fill,
+			 struct fill_args *args)
 {
 	set_real(args, fill->std, fill->mean);
 }
@@ -242,7 +246,7 @@ static void set_mean_std(const struct philox_fill *fill, struct fill_args *args)
 static const struct fill_parameters mean_std_parameters = {check_mean_std,
 							   set_mean_std};
 
-static enum philox_status check_rate(const struct philox_fill *fill)
+static enum philox_status check_rate(const struct philox_fill_desc *fill)
 {
 	double most = most_computed(fill);
 
@@ -253,7 +257,8 @@ static enum philox_status check_rate(const struct philox_fill *fill)
 	return PHILOX_OK;
 }
 
-static void set_rate(const struct philox_fill *fill, struct fill_args *args)
+static void set_rate(const struct philox_fill_desc *fill,
+		     struct fill_args *args)
 {
 	set_real(args, 1 / fill->rate, 0);
 }
@@ -262,14 +267,14 @@ static const struct fill_parameters rate_parameters = {check_rate, set_rate};
 
 /* --- p -------------------------------------------------------------------- */
 
-static enum philox_status check_p(const struct philox_fill *fill)
+static enum philox_status check_p(const struct philox_fill_desc *fill)
 {
 	if (fill->p >= 0 && fill->p <= 1)
 		return PHILOX_OK;
 	return refuse_parameter(fill, "p", fill->p, "in [0, 1]");
 }
 
-static void set_p(const struct philox_fill *fill, struct fill_args *args)
+static void set_p(const struct philox_fill_desc *fill, struct fill_args *args)
 {
 	args->threshold = philox_threshold(fill->p);
 	args->f32.scale = philox_dropout_scale(fill->p);
@@ -281,9 +286,9 @@ static const struct fill_parameters p_in_parameters = {check_p, set_p};
 
 /* --- from and to ---------------------------------------------------------- */
 
-static enum philox_status refuse_reversed(const struct philox_fill *fill)
+static enum philox_status refuse_reversed(const struct philox_fill_desc *fill)
 {
-	if (fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64)
+	if (fill->dtype == PHILOX_DTYPE_I32 || fill->dtype == PHILOX_DTYPE_I64)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: the range from %" PRId64 " to %" PRId64
 				  " of dist integers, dtype %s, is reversed",
@@ -295,15 +300,17 @@ static enum philox_status refuse_reversed(const struct philox_fill *fill)
 			  fill->from, fill->to, fill_dtype_name(fill->dtype));
 }
 
-static enum philox_status check_integers(const struct philox_fill *fill)
+static enum philox_status check_integers(const struct philox_fill_desc *fill)
 {
 	int64_t from = (int64_t)fill->from, to = (int64_t)fill->to;
-	int is_signed = fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64;
+	int is_signed = fill->dtype == PHILOX_DTYPE_I32 ||
+			fill->dtype == PHILOX_DTYPE_I64;
 
 	if (is_signed ? from > to : fill->from > fill->to)
 		return refuse_reversed(fill);
-	if ((fill->dtype == PHILOX_U32 && fill->to > UINT32_MAX) ||
-	    (fill->dtype == PHILOX_I32 && (from < INT32_MIN || to > INT32_MAX)))
+	if ((fill->dtype == PHILOX_DTYPE_U32 && fill->to > UINT32_MAX) ||
+	    (fill->dtype == PHILOX_DTYPE_I32 &&
+	     (from < INT32_MIN || to > INT32_MAX)))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: the range from %" PRId64 " to %" PRId64
 				  " of dist integers does not fit dtype %s",
@@ -311,7 +318,8 @@ static enum philox_status check_integers(const struct philox_fill *fill)
 	return PHILOX_OK;
 }
 
-static void set_integers(const struct philox_fill *fill, struct fill_args *args)
+static void set_integers(const struct philox_fill_desc *fill,
+			 struct fill_args *args)
 {
 	struct philox_interval interval;
 
@@ -332,19 +340,19 @@ static const struct fill_parameters integers_parameters = {check_integers,
 
 /* The dtypes by their names in kernels. */
 enum {
-	DTYPE_u32 = PHILOX_U32,
-	DTYPE_u64 = PHILOX_U64,
-	DTYPE_f32 = PHILOX_F32,
-	DTYPE_f64 = PHILOX_F64,
-	DTYPE_bf16 = PHILOX_BF16,
-	DTYPE_f16 = PHILOX_F16
+	DTYPE_u32 = PHILOX_DTYPE_U32,
+	DTYPE_u64 = PHILOX_DTYPE_U64,
+	DTYPE_f32 = PHILOX_DTYPE_F32,
+	DTYPE_f64 = PHILOX_DTYPE_F64,
+	DTYPE_bf16 = PHILOX_DTYPE_BF16,
+	DTYPE_f16 = PHILOX_DTYPE_F16
 };
 
 #define FILL_FORM(name, out, in, n, traits)                             \
 	{(enum philox_dtype)DTYPE_##out, (enum philox_dtype)DTYPE_##in, \
 	 KERNEL_##name, traits},
 #define FILL_DIST(dist, name, function, parameters, kernels) \
-	[PHILOX_##dist] = {                                  \
+	[PHILOX_DIST_##dist] = {                             \
 		name, &parameters##_parameters,              \
 		(const struct fill_form[]){kernels{.kernel = KERNEL_NONE}}},
 
@@ -373,9 +381,9 @@ enum philox_status fill_check_dist(const char *what, enum philox_dist dist)
 /* Signed integers are the unsigned ones in two's complement. */
 static enum philox_dtype unsigned_dtype(enum philox_dtype dtype)
 {
-	if (dtype == PHILOX_I32)
-		return PHILOX_U32;
-	return dtype == PHILOX_I64 ? PHILOX_U64 : dtype;
+	if (dtype == PHILOX_DTYPE_I32)
+		return PHILOX_DTYPE_U32;
+	return dtype == PHILOX_DTYPE_I64 ? PHILOX_DTYPE_U64 : dtype;
 }
 
 const struct fill_form *fill_form(enum philox_dist dist,
@@ -392,14 +400,15 @@ const struct fill_form *fill_form(enum philox_dist dist,
 	return form;
 }
 
-enum philox_status fill_check_parameters(const struct philox_fill *fill)
+enum philox_status fill_check_parameters(const struct philox_fill_desc *fill)
 {
 	const struct fill_parameters *parameters = dists[fill->dist].parameters;
 
 	return parameters->check ? parameters->check(fill) : PHILOX_OK;
 }
 
-void fill_set_parameters(const struct philox_fill *fill, struct fill_args *args)
+void fill_set_parameters(const struct philox_fill_desc *fill,
+			 struct fill_args *args)
 {
 	const struct fill_parameters *parameters = dists[fill->dist].parameters;
 

@@ -16,28 +16,28 @@
 /* --- check: a fill's description, checked --------------------------------- */
 
 /* The sizes of the structs' first versions. */
-#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_fill, layout)
-OPTIONS_NO_PADDING(struct philox_fill, layout);
-#define LAYOUT_SIZE_FIRST OPTIONS_FIRST(struct philox_layout, reserved)
-OPTIONS_NO_PADDING(struct philox_layout, reserved);
+#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_fill_desc, layout)
+OPTIONS_NO_PADDING(struct philox_fill_desc, layout);
+#define LAYOUT_SIZE_FIRST OPTIONS_FIRST(struct philox_layout_desc, reserved)
+OPTIONS_NO_PADDING(struct philox_layout_desc, reserved);
 
-static const struct fill_form *form_of(const struct philox_fill *fill)
+static const struct fill_form *form_of(const struct philox_fill_desc *fill)
 {
 	return fill_form(fill->dist, fill->dtype);
 }
 
 /* The size of an element, of the output or the input. */
-static size_t out_size(const struct philox_fill *fill)
+static size_t out_size(const struct philox_fill_desc *fill)
 {
 	return fill_dtype_size(fill->dtype);
 }
 
-static size_t in_size(const struct philox_fill *fill)
+static size_t in_size(const struct philox_fill_desc *fill)
 {
 	return fill_dtype_size(form_of(fill)->in);
 }
 
-static enum philox_status check_kind(const struct philox_fill *fill)
+static enum philox_status check_kind(const struct philox_fill_desc *fill)
 {
 	enum philox_status status = fill_check_dist("fill", fill->dist);
 
@@ -73,7 +73,7 @@ static enum philox_status check_last(const struct philox_span *span)
 		span->first, span->count, span->rows, span->row_stride);
 }
 
-static enum philox_status check_bytes(const struct philox_fill *fill)
+static enum philox_status check_bytes(const struct philox_fill_desc *fill)
 {
 	size_t size =
 		in_size(fill) > out_size(fill) ? in_size(fill) : out_size(fill);
@@ -90,7 +90,7 @@ static enum philox_status check_bytes(const struct philox_fill *fill)
 			  fill_dtype_name(fill->dtype));
 }
 
-static enum philox_status check_span(const struct philox_fill *fill)
+static enum philox_status check_span(const struct philox_fill_desc *fill)
 {
 	const struct philox_span *span = &fill->span;
 	enum philox_status status;
@@ -109,7 +109,7 @@ static enum philox_status check_span(const struct philox_fill *fill)
 
 /* --- arrays --------------------------------------------------------------- */
 
-static enum philox_status check_overlap(const struct philox_fill *fill)
+static enum philox_status check_overlap(const struct philox_fill_desc *fill)
 {
 	uintptr_t in = (uintptr_t)fill->in, out = (uintptr_t)fill->out;
 	uint64_t elements = fill->span.count * rows_of(&fill->span);
@@ -125,7 +125,7 @@ static enum philox_status check_overlap(const struct philox_fill *fill)
 }
 
 /* An empty span needs no arrays. */
-static enum philox_status check_arrays(const struct philox_fill *fill)
+static enum philox_status check_arrays(const struct philox_fill_desc *fill)
 {
 	enum philox_status status;
 
@@ -156,10 +156,10 @@ static enum philox_status check_rng(const struct philox_rng *rng)
 }
 
 /* Copies a fill; ERROR_INVALID: it is NULL, or a size is wrong. */
-static enum philox_status take_fill(const struct philox_fill *given,
+static enum philox_status take_fill(const struct philox_fill_desc *given,
 				    struct fill_taken *copy)
 {
-	const struct philox_layout *layout;
+	const struct philox_layout_desc *layout;
 	enum philox_status status;
 
 	if (!given)
@@ -180,7 +180,7 @@ static enum philox_status take_fill(const struct philox_fill *given,
 }
 
 /* Checks only a fill's dist, dtype, parameters, span and layout. */
-static enum philox_status check_op(const struct philox_fill *fill)
+static enum philox_status check_op(const struct philox_fill_desc *fill)
 {
 	enum philox_status status = check_kind(fill);
 
@@ -193,7 +193,7 @@ static enum philox_status check_op(const struct philox_fill *fill)
 
 /* Finds every error that can be found before a device sees the fill. */
 static enum philox_status check_fill(const struct philox_rng *rng,
-				     const struct philox_fill *fill)
+				     const struct philox_fill_desc *fill)
 {
 	enum philox_status status = check_op(fill);
 
@@ -219,7 +219,7 @@ static void set_span(const struct philox_span *span, struct fill_args *args)
 	}
 }
 
-void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+void fill_args(const struct philox_fill_desc *fill, struct philox_rng rng,
 	       struct fill_args *args)
 {
 	*args = (struct fill_args){.rng = rng, .threads = 1, .out = fill->out};
@@ -233,7 +233,7 @@ void fill_args(const struct philox_fill *fill, struct philox_rng rng,
 
 static void list_arrays(struct fill_launch *launch)
 {
-	const struct philox_fill *fill = &launch->taken.fill;
+	const struct philox_fill_desc *fill = &launch->taken.fill;
 	const struct fill_args *args = &launch->args.fill;
 	const size_t elements = args->rows * args->count;
 	struct kernel_arrays *arrays = &launch->arrays;
@@ -250,7 +250,7 @@ static void list_arrays(struct fill_launch *launch)
 static void make_launch(const struct philox_device *device,
 			struct philox_rng rng, struct fill_launch *launch)
 {
-	const struct philox_fill *fill = &launch->taken.fill;
+	const struct philox_fill_desc *fill = &launch->taken.fill;
 	struct fill_args *args = &launch->args.fill;
 	struct kernel_call *call = &launch->call;
 
@@ -273,7 +273,7 @@ static void make_launch(const struct philox_device *device,
 
 enum philox_status fill_prepare(const struct philox_device *device,
 				struct philox_rng rng,
-				const struct philox_fill *fill,
+				const struct philox_fill_desc *fill,
 				struct fill_launch *launch)
 {
 	struct float_mode mode = float_mode_set();
@@ -299,7 +299,7 @@ enum philox_status fill_put(struct philox_device *device, philox_stream stream,
 
 enum philox_status philox_rng_fill(struct philox_device *device,
 				   philox_stream stream, struct philox_rng rng,
-				   const struct philox_fill *fill)
+				   const struct philox_fill_desc *fill)
 {
 	struct fill_launch launch;
 	enum philox_status status;
@@ -311,12 +311,12 @@ enum philox_status philox_rng_fill(struct philox_device *device,
 }
 
 /* An operator with a layout advances as that library's own does. */
-static enum philox_status find_advance(const struct philox_fill *given,
+static enum philox_status find_advance(const struct philox_fill_desc *given,
 				       uint64_t *words)
 {
 	struct fill_taken taken;
 	enum philox_status status = take_fill(given, &taken);
-	const struct philox_fill *fill = &taken.fill;
+	const struct philox_fill_desc *fill = &taken.fill;
 
 	if (status == PHILOX_OK)
 		status = check_op(fill);
@@ -328,7 +328,7 @@ static enum philox_status find_advance(const struct philox_fill *given,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_layout_advance(const struct philox_fill *fill,
+enum philox_status philox_layout_advance(const struct philox_fill_desc *fill,
 					 uint64_t *words)
 {
 	enum philox_status status;

@@ -5,7 +5,6 @@
 #define LIB_FILL_FILL_H
 
 #include <philox/fill.h>
-#include <philox/layout.h>
 #include "lib/base/base.h"
 #include "lib/device/contract.h"
 #include "lib/device/kernels.h"
@@ -19,8 +18,8 @@
  * to this layout, so the struct must not move.
  */
 struct fill_taken {
-	struct philox_fill fill;
-	struct philox_layout layout;
+	struct philox_fill_desc fill;
+	struct philox_layout_desc layout;
 };
 
 /*
@@ -38,7 +37,7 @@ struct fill_launch {
  * fill_args() makes the kernel's arguments of a checked fill; its threads are
  * 1.
  */
-void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+void fill_args(const struct philox_fill_desc *fill, struct philox_rng rng,
 	       struct fill_args *args);
 
 /*
@@ -48,7 +47,7 @@ void fill_args(const struct philox_fill *fill, struct philox_rng rng,
  */
 enum philox_status fill_prepare(const struct philox_device *device,
 				struct philox_rng rng,
-				const struct philox_fill *fill,
+				const struct philox_fill_desc *fill,
 				struct fill_launch *launch);
 
 /* fill_put() puts a prepared fill on a stream. */

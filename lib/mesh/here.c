@@ -109,13 +109,13 @@ static enum philox_status read_environment(uint64_t *rank, uint64_t *world)
 
 /* --- public --------------------------------------------------------------- */
 
-enum philox_status philox_mesh_place(struct philox_mesh *mesh, uint64_t rank,
-				     uint64_t world)
+enum philox_status philox_mesh_set_rank(struct philox_mesh *mesh, uint64_t rank,
+					uint64_t world)
 {
 	return place(mesh, rank, world);
 }
 
-enum philox_status philox_mesh_here(struct philox_mesh *mesh)
+enum philox_status philox_mesh_from_environment(struct philox_mesh *mesh)
 {
 	uint64_t rank, world;
 	enum philox_status status = read_environment(&rank, &world);

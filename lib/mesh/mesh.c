@@ -217,8 +217,8 @@ enum philox_status philox_mesh_check(const struct philox_mesh *mesh)
 	return mesh_take(mesh, &taken);
 }
 
-enum philox_status philox_mesh_world(const struct philox_mesh *mesh,
-				     uint64_t *world)
+enum philox_status philox_mesh_world_size(const struct philox_mesh *mesh,
+					  uint64_t *world)
 {
 	struct philox_mesh taken;
 	enum philox_status status = mesh_take(mesh, &taken);

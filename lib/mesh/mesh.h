@@ -6,7 +6,6 @@
 #define LIB_MESH_MESH_H
 
 #include <philox/mesh.h>
-#include <philox/shard.h>
 #include "lib/base/base.h"
 
 /* --- mesh: meshes of ranks for the library's own use ---------------------- */

@@ -13,17 +13,17 @@
 #include <inttypes.h>
 #include "lib/mesh/mesh.h"
 
-#define SHARD_SIZE_FIRST OPTIONS_FIRST(struct philox_sharding, dims)
-OPTIONS_NO_PADDING(struct philox_sharding, dims);
-OPTIONS_NO_PADDING(struct philox_dim, bounds);
+#define SHARD_SIZE_FIRST OPTIONS_FIRST(struct philox_shard_desc, dims)
+OPTIONS_NO_PADDING(struct philox_shard_desc, dims);
+OPTIONS_NO_PADDING(struct philox_shard_dim, bounds);
 
 /* --- cut: the indices that a part has of one dimension -------------------- */
 
 /*
  * Whatever the cut, a part's indices rise and are at most two pieces, each of
- * equal blocks at equal distances: a block or even strides are one piece, uneven
- * strides have a shorter block at their end, and zigzag is one piece of two
- * blocks if its chunks are equal, else two pieces.
+ * equal blocks at equal distances: a block or even strides are one piece,
+ * uneven strides have a shorter block at their end, and zigzag is one piece of
+ * two blocks if its chunks are equal, else two pieces.
  */
 
 /* Index i of a piece is first + i / count * step + i % count. */
@@ -40,7 +40,7 @@ struct cut {
 };
 
 static enum philox_status check_bounds(uint32_t dim,
-				       const struct philox_dim *given)
+				       const struct philox_shard_dim *given)
 {
 	const uint64_t *bounds = given->bounds;
 
@@ -70,7 +70,7 @@ static enum philox_status check_bounds(uint32_t dim,
 }
 
 static enum philox_status check_part(uint32_t dim,
-				     const struct philox_dim *given)
+				     const struct philox_shard_dim *given)
 {
 	if (!given->parts)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -92,7 +92,7 @@ static enum philox_status check_part(uint32_t dim,
 
 /* Of dimension number `dim`. All that follows needs one that was checked. */
 static enum philox_status cut_check(uint32_t dim,
-				    const struct philox_dim *given)
+				    const struct philox_shard_dim *given)
 {
 	enum philox_status status;
 
@@ -109,7 +109,7 @@ static enum philox_status cut_check(uint32_t dim,
 	return check_bounds(dim, given);
 }
 
-/* philox/shard.h has the formulas. */
+/* philox/mesh.h has the formulas. */
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -142,7 +142,7 @@ static uint64_t ceil_at(uint64_t n, uint64_t p, uint64_t c)
  * Blocks are numbered: 0 .. whole - 1 are whole, and number `whole` is what is
  * left. Products are those of blocks within the dimension, so they fit.
  */
-static struct cut strided(const struct philox_dim *dim)
+static struct cut strided(const struct philox_shard_dim *dim)
 {
 	uint64_t b = dim->block ? dim->block : 1;
 	uint64_t whole = dim->extent / b, c = dim->part, p = dim->parts;
@@ -161,7 +161,7 @@ static struct cut strided(const struct philox_dim *dim)
 }
 
 /* The first chunk is never the shorter one. */
-static struct cut zigzag(const struct philox_dim *dim)
+static struct cut zigzag(const struct philox_shard_dim *dim)
 {
 	uint64_t chunks = 2 * (uint64_t)dim->parts, c = dim->part;
 	struct cut_piece a = block_of(dim->extent, chunks, c);
@@ -174,7 +174,7 @@ static struct cut zigzag(const struct philox_dim *dim)
 	return (struct cut){{a, b}};
 }
 
-static struct cut cut_of(const struct philox_dim *dim)
+static struct cut cut_of(const struct philox_shard_dim *dim)
 {
 	uint64_t n = dim->extent, p = dim->parts, c = dim->part;
 
@@ -246,8 +246,8 @@ struct nests {
 
 /* --- checks --------------------------------------------------------------- */
 
-static enum philox_status take_shard(const struct philox_sharding *given,
-				     struct philox_sharding *shard)
+static enum philox_status take_shard(const struct philox_shard_desc *given,
+				     struct philox_shard_desc *shard)
 {
 	enum philox_status status;
 
@@ -268,10 +268,10 @@ static enum philox_status take_shard(const struct philox_sharding *given,
 	return status;
 }
 
-static enum philox_status take_dim(const struct philox_sharding *given,
+static enum philox_status take_dim(const struct philox_shard_desc *given,
 				   uint32_t dim, struct cut *cut)
 {
-	struct philox_sharding shard;
+	struct philox_shard_desc shard;
 	enum philox_status status = take_shard(given, &shard);
 
 	if (status != PHILOX_OK)
@@ -340,12 +340,12 @@ static struct philox_span span_of(const struct nest *nest, uint64_t first,
 		first += k % nest->loop[i].count * nest->loop[i].stride;
 		k /= nest->loop[i].count;
 	}
-	return philox_shard(first, rows.count, row.count, rows.stride);
+	return philox_span_rows(first, rows.count, row.count, rows.stride);
 }
 
 /* --- all of a part -------------------------------------------------------- */
 
-static enum philox_status measure(const struct philox_sharding *shard,
+static enum philox_status measure(const struct philox_shard_desc *shard,
 				  struct nests *nests)
 {
 	uint64_t elements = 1;
@@ -373,7 +373,7 @@ static int is_empty(const struct nests *nests)
 }
 
 /* A tensor with an empty dimension has none, however large the others are. */
-static int has_no_elements(const struct philox_sharding *shard)
+static int has_no_elements(const struct philox_shard_desc *shard)
 {
 	for (uint32_t d = 0; d < shard->n_dims; d++)
 		if (!shard->dims[d].extent)
@@ -396,7 +396,7 @@ static void nest_dims(struct nests *nests)
 	nests->spans = indices * (nests->nest[0].spans + nests->nest[1].spans);
 }
 
-static enum philox_status find_nests(const struct philox_sharding *shard,
+static enum philox_status find_nests(const struct philox_shard_desc *shard,
 				     struct nests *nests)
 {
 	enum philox_status status = PHILOX_OK;
@@ -430,11 +430,11 @@ static struct philox_span span_number(const struct nests *nests, uint64_t k)
 
 /* --- the public functions ------------------------------------------------- */
 
-enum philox_status philox_shard_spans(const struct philox_sharding *given,
+enum philox_status philox_shard_spans(const struct philox_shard_desc *given,
 				      uint64_t from, size_t capacity,
 				      struct philox_span *spans, uint64_t *n)
 {
-	struct philox_sharding shard;
+	struct philox_shard_desc shard;
 	struct nests nests;
 	enum philox_status status = take_shard(given, &shard);
 
@@ -452,7 +452,7 @@ enum philox_status philox_shard_spans(const struct philox_sharding *given,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_shard_extent(const struct philox_sharding *shard,
+enum philox_status philox_shard_extent(const struct philox_shard_desc *shard,
 				       uint32_t dim, uint64_t *extent)
 {
 	struct cut cut;
@@ -465,7 +465,7 @@ enum philox_status philox_shard_extent(const struct philox_sharding *shard,
 	return status;
 }
 
-enum philox_status philox_shard_index(const struct philox_sharding *shard,
+enum philox_status philox_shard_index(const struct philox_shard_desc *shard,
 				      uint32_t dim, uint64_t i, uint64_t *index)
 {
 	struct cut cut;

@@ -12,9 +12,9 @@
 
 enum hold_kind hold_kind(unsigned flags)
 {
-	if (flags & PHILOX_WARMUP)
+	if (flags & PHILOX_PASS_WARMUP)
 		return HOLD_WARMUP;
-	return flags & PHILOX_INFERENCE ? HOLD_NUMBERS : HOLD_FORWARD;
+	return flags & PHILOX_PASS_INFERENCE ? HOLD_NUMBERS : HOLD_FORWARD;
 }
 
 /* --- forwards ------------------------------------------------------------- */
@@ -22,13 +22,13 @@ enum hold_kind hold_kind(unsigned flags)
 /* The state of the next forward. */
 static struct philox_state *next_state(struct philox_region *region)
 {
-	return region->flags & PHILOX_SHARED ? &region->generator->state
-					     : &region->state;
+	return region->flags & PHILOX_REGION_SHARED ? &region->generator->state
+						    : &region->state;
 }
 
 static enum philox_status check_shared(const struct philox_region *region)
 {
-	if (!(region->flags & PHILOX_SHARED) || !region->generator->open)
+	if (!(region->flags & PHILOX_REGION_SHARED) || !region->generator->open)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_BUSY,
 			  "region '%s' is SHARED, and a forward of region "
@@ -82,7 +82,7 @@ static enum philox_status open_entry(struct hold *hold)
 /* An eager forward blocks a generator that its region shares. */
 static void keep_off(const struct hold *hold, const struct philox_region *open)
 {
-	if ((hold->region->flags & PHILOX_SHARED) && !hold->launch &&
+	if ((hold->region->flags & PHILOX_REGION_SHARED) && !hold->launch &&
 	    hold->kind != HOLD_BACKWARD)
 		hold->region->generator->open = open;
 }

@@ -11,8 +11,10 @@
 #include <string.h>
 #include "lib/pass/pass.h"
 
-#define FORWARD_FLAGS  (PHILOX_INFERENCE | PHILOX_WARMUP | PHILOX_ON_DEVICE)
-#define BACKWARD_FLAGS (PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED)
+#define FORWARD_FLAGS \
+	(PHILOX_PASS_INFERENCE | PHILOX_PASS_WARMUP | PHILOX_PASS_ON_DEVICE)
+#define BACKWARD_FLAGS \
+	(PHILOX_PASS_RETAIN | PHILOX_PASS_ON_DEVICE | PHILOX_PASS_REVERSED)
 
 /* --- checks --------------------------------------------------------------- */
 
@@ -128,16 +130,16 @@ static const struct {
 	const char *name;
 	const char *why;
 } misfits[] = {
-	{PHILOX_INFERENCE, "PHILOX_INFERENCE",
+	{PHILOX_PASS_INFERENCE, "PHILOX_PASS_INFERENCE",
 	 "it says of a forward that no backward will come"},
-	{PHILOX_WARMUP, "PHILOX_WARMUP",
+	{PHILOX_PASS_WARMUP, "PHILOX_PASS_WARMUP",
 	 "only a forward can be tried without reserving numbers"},
-	{PHILOX_RETAIN, "PHILOX_RETAIN",
+	{PHILOX_PASS_RETAIN, "PHILOX_PASS_RETAIN",
 	 "its ticket is kept anyway, until a backward uses it up"},
-	{PHILOX_REVERSED, "PHILOX_REVERSED",
+	{PHILOX_PASS_REVERSED, "PHILOX_PASS_REVERSED",
 	 "only a backward in the body of a captured loop runs through the "
 	 "iterations of its forward"},
-	{PHILOX_ON_DEVICE, "PHILOX_ON_DEVICE",
+	{PHILOX_PASS_ON_DEVICE, "PHILOX_PASS_ON_DEVICE",
 	 "a pass gets its cells when it begins"},
 };
 
@@ -167,12 +169,13 @@ static enum philox_status check_flags(const struct philox_region *region,
 {
 	if (flags & ~allowed)
 		return pass_refuse_flags(region, flags & ~allowed, where);
-	if ((flags & PHILOX_INFERENCE) && (flags & PHILOX_WARMUP))
-		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': PHILOX_INFERENCE and "
-				  "PHILOX_WARMUP exclude each other: one takes "
-				  "numbers, the other reserves none",
-				  region->name);
+	if ((flags & PHILOX_PASS_INFERENCE) && (flags & PHILOX_PASS_WARMUP))
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"region '%s': PHILOX_PASS_INFERENCE and "
+			"PHILOX_PASS_WARMUP exclude each other: one takes "
+			"numbers, the other reserves none",
+			region->name);
 	return PHILOX_OK;
 }
 
@@ -203,8 +206,8 @@ static struct hold hold_of(const struct philox_pass *pass)
 		hold.kind = hold_kind(pass->flags);
 	} else {
 		hold.kind = HOLD_BACKWARD;
-		hold.use = pass->flags & PHILOX_RETAIN ? LEDGER_RETAIN
-						       : LEDGER_CONSUME;
+		hold.use = pass->flags & PHILOX_PASS_RETAIN ? LEDGER_RETAIN
+							    : LEDGER_CONSUME;
 	}
 	return hold;
 }
@@ -230,9 +233,9 @@ static enum philox_status take_hold(struct philox_pass *pass, struct hold *hold)
 /* An order of iterations is for passes that run several times. */
 static enum philox_status check_eager(const struct philox_pass *pass)
 {
-	if (!(pass->flags & PHILOX_REVERSED))
+	if (!(pass->flags & PHILOX_PASS_REVERSED))
 		return PHILOX_OK;
-	return pass_refuse_flags(pass->region, PHILOX_REVERSED,
+	return pass_refuse_flags(pass->region, PHILOX_PASS_REVERSED,
 				 "an eager backward");
 }
 
@@ -245,7 +248,7 @@ static enum philox_status begin_eager(struct philox_pass *pass)
 
 	if (status == PHILOX_OK)
 		status = take_hold(pass, &hold);
-	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
+	if (status != PHILOX_OK || !(pass->flags & PHILOX_PASS_ON_DEVICE))
 		return status;
 	status = pass->region->context->hooks->take(pass);
 	if (status != PHILOX_OK)
@@ -375,10 +378,10 @@ static enum philox_status begin_unheld(struct philox_pass *made,
 	if (state)
 		made->state = *state;
 	else
-		made->state = region->flags & PHILOX_SHARED
+		made->state = region->flags & PHILOX_REGION_SHARED
 				      ? region->generator->state
 				      : region->state;
-	if (status == PHILOX_OK && made->flags & PHILOX_ON_DEVICE)
+	if (status == PHILOX_OK && made->flags & PHILOX_PASS_ON_DEVICE)
 		status = region->context->hooks->take(made);
 	context_unlock(region->context);
 	return status;
@@ -427,8 +430,8 @@ enum philox_status philox_recompute_begin(struct philox_region *region,
 					  philox_stream stream, unsigned flags,
 					  struct philox_pass *pass)
 {
-	return begin_backward(region, ticket, stream, flags | PHILOX_RETAIN,
-			      pass, __func__);
+	return begin_backward(region, ticket, stream,
+			      flags | PHILOX_PASS_RETAIN, pass, __func__);
 }
 
 /* --- end ------------------------------------------------------------------ */
@@ -472,7 +475,7 @@ static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
 		pass->ticket = (struct philox_ticket){0};
 	if (kept)
 		return PHILOX_OK;
-	status = hold_commit(&hold, flags & PHILOX_RETAIN, released);
+	status = hold_commit(&hold, flags & PHILOX_PASS_RETAIN, released);
 	if (status != PHILOX_OK)
 		return status;
 	journal_pass(pass, "commit", pass->flags | flags);
@@ -547,7 +550,7 @@ enum philox_status philox_backward_commit(struct philox_pass *pass,
 	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
 
 	if (status == PHILOX_OK)
-		status = check_flags(pass->region, flags, PHILOX_RETAIN,
+		status = check_flags(pass->region, flags, PHILOX_PASS_RETAIN,
 				     "the end of a backward");
 	if (status != PHILOX_OK)
 		return pass_finish_unopened(pass, status);

@@ -33,7 +33,7 @@ static enum philox_status fail_pass_fill(const struct philox_pass *pass,
 
 enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 				    uint32_t call,
-				    const struct philox_fill *fill)
+				    const struct philox_fill_desc *fill)
 {
 	struct philox_device *device;
 	enum philox_status status;
@@ -58,25 +58,26 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 /* --- by the name of their distribution ------------------------------------ */
 
 /*
- * philox_bits(), philox_integers(), philox_uniform(), philox_normal(),
- * philox_log_normal() and so on: those of lib/device/kernels.h.
+ * philox_pass_bits(), philox_pass_integers(), philox_pass_uniform(),
+ * philox_pass_normal(), philox_pass_log_normal() and so on: those of
+ * lib/device/kernels.h.
  */
 #define ARGUMENT(type, parameter) type parameter,
 #define MEMBER(type, parameter)   .parameter = parameter,
-#define DRAW(dist_, name, function, parameters, kernels)               \
-	enum philox_status philox_##function(                          \
-		const struct philox_pass *pass, uint32_t op,           \
-		enum philox_dtype dtype, struct philox_span span,      \
-		FILL_##parameters(ARGUMENT) void *out)                 \
-	{                                                              \
-		struct philox_fill fill = {.size = sizeof(fill),       \
-					   .dist = PHILOX_##dist_,     \
-					   .dtype = dtype,             \
-					   .span = span,               \
-					   .out = out,                 \
-					   FILL_##parameters(MEMBER)}; \
-                                                                       \
-		return philox_pass_fill(pass, op, 0, &fill);           \
+#define DRAW(dist_, name, function, parameters, kernels)                     \
+	enum philox_status philox_pass_##function(                           \
+		const struct philox_pass *pass, uint32_t op,                 \
+		enum philox_dtype dtype, struct philox_span span,            \
+		FILL_##parameters(ARGUMENT) void *out)                       \
+	{                                                                    \
+		struct philox_fill_desc fill = {.size = sizeof(fill),        \
+						.dist = PHILOX_DIST_##dist_, \
+						.dtype = dtype,              \
+						.span = span,                \
+						.out = out,                  \
+						FILL_##parameters(MEMBER)};  \
+                                                                             \
+		return philox_pass_fill(pass, op, 0, &fill);                 \
 	}
 
 FILL_DISTS(DRAW, )

@@ -87,7 +87,8 @@ static enum philox_status get_ticket(const struct philox_pass *pass,
 
 	if (status != PHILOX_OK)
 		return status;
-	*ticket = !pass->run && pass->flags & (PHILOX_INFERENCE | PHILOX_WARMUP)
+	*ticket = !pass->run && pass->flags & (PHILOX_PASS_INFERENCE |
+					       PHILOX_PASS_WARMUP)
 			  ? (struct philox_ticket){0}
 			  : pass->ticket;
 	return PHILOX_OK;
@@ -116,7 +117,7 @@ static enum philox_status get_states(const struct philox_pass *pass,
 	if (!pass->states)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': an eager pass has cells only "
-				  "if it was begun with PHILOX_ON_DEVICE",
+				  "if it was begun with PHILOX_PASS_ON_DEVICE",
 				  pass->region->name);
 	*states = pass->states;
 	return PHILOX_OK;

@@ -123,7 +123,7 @@ void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 	struct drawn_span *drawn;
 
 	if (!spans_watched(context) || !(pass->kind & PASS_FORWARD) ||
-	    (pass->flags & PHILOX_WARMUP) || !span.count ||
+	    (pass->flags & PHILOX_PASS_WARMUP) || !span.count ||
 	    pass->iteration == UINT32_MAX) /* what it is, the device knows */
 		return;
 	drawn = calloc(1, sizeof(*drawn));

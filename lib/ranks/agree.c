@@ -289,7 +289,7 @@ static enum philox_status ask_with_memory(struct asking *asking)
 	return status;
 }
 
-enum philox_status philox_mesh_agree(
+enum philox_status philox_context_agree(
 	struct philox_context *context,
 	enum philox_status (*gather)(void *, const void *, size_t, void *),
 	void *user)

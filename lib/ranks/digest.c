@@ -234,8 +234,8 @@ void agree_split(const struct philox_context *context, uint32_t axis,
 	sum_all(&sums);
 }
 
-enum philox_status philox_mesh_digest(struct philox_context *context,
-				      struct philox_rank_digest *digest)
+enum philox_status philox_context_rank_digest(struct philox_context *context,
+					      struct philox_rank_digest *digest)
 {
 	struct philox_rank_digest made;
 	enum philox_status status;

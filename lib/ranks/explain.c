@@ -682,8 +682,8 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 
 /* --- public --------------------------------------------------------------- */
 
-enum philox_status philox_mesh_describe(struct philox_context *context,
-					char **text, size_t *size)
+enum philox_status philox_context_rank_describe(struct philox_context *context,
+						char **text, size_t *size)
 {
 	const struct save_part all = {0, 0};
 	enum philox_status status;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/mesh_save.h>
+#include <philox/mesh.h>
 #include "lib/mesh/mesh.h"
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
@@ -168,8 +168,8 @@ static enum philox_status write_text_of(const struct written_text *saved,
 	return status;
 }
 
-enum philox_status philox_mesh_save(struct philox_context *context,
-				    const char *path)
+enum philox_status philox_context_save_rank(struct philox_context *context,
+					    const char *path)
 {
 	struct written_text saved;
 	enum philox_status status;
@@ -263,8 +263,8 @@ static enum philox_status load_set(struct philox_context *context,
 	return status;
 }
 
-enum philox_status philox_mesh_load(struct philox_context *context,
-				    const char *path)
+enum philox_status philox_context_load_ranks(struct philox_context *context,
+					     const char *path)
 {
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");

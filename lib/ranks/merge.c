@@ -606,7 +606,7 @@ static enum philox_status find_line(struct merge *merge,
 static void set_issued(struct saved_region *line, const struct merge_mark *gone)
 {
 	line->issued = line->issued_serial = 0;
-	if (line->flags & PHILOX_SHARED) {
+	if (line->flags & PHILOX_REGION_SHARED) {
 		if (line->serial < gone->serial)
 			line->serial = gone->serial;
 		return;

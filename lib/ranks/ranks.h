@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <philox/agree.h>
 #include <philox/mesh.h>
 #include "lib/base/base.h"
 #include "lib/save/part.h"
@@ -96,9 +95,9 @@ _Static_assert(1 << AGREE_SPLIT_BITS == PHILOX_MESH_AXES,
 	       "a digest has a sum for each part");
 
 /*
- * agree_digest() is what philox_mesh_digest() writes. agree_split() writes, in
- * along[], the sums of the eight parts that the items of a part are divided
- * into, as they count along one axis. Both with the lock held.
+ * agree_digest() is what philox_context_rank_digest() writes. agree_split()
+ * writes, in along[], the sums of the eight parts that the items of a part are
+ * divided into, as they count along one axis. Both with the lock held.
  * (lib/ranks/digest.c)
  */
 void agree_digest(const struct philox_context *context,

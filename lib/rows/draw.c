@@ -7,8 +7,8 @@
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
-#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_row_fill, reserved)
-OPTIONS_NO_PADDING(struct philox_row_fill, reserved);
+#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_row_fill_desc, reserved)
+OPTIONS_NO_PADDING(struct philox_row_fill_desc, reserved);
 
 /* The draws that a table offers. */
 static const struct kind {
@@ -17,11 +17,11 @@ static const struct kind {
 	enum kernel kernel;
 	uint64_t per_block; /* elements of a Philox block */
 } kinds[] = {
-	{PHILOX_BITS, PHILOX_U32, KERNEL_rows_bits_u32, 4},
-	{PHILOX_BITS, PHILOX_U64, KERNEL_rows_bits_u64, 2},
-	{PHILOX_UNIFORM, PHILOX_F32, KERNEL_rows_uniform_f32, 4},
-	{PHILOX_UNIFORM, PHILOX_F64, KERNEL_rows_uniform_f64, 2},
-	{PHILOX_NORMAL, PHILOX_F32, KERNEL_rows_normal_f32, 4},
+	{PHILOX_DIST_BITS, PHILOX_DTYPE_U32, KERNEL_rows_bits_u32, 4},
+	{PHILOX_DIST_BITS, PHILOX_DTYPE_U64, KERNEL_rows_bits_u64, 2},
+	{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, KERNEL_rows_uniform_f32, 4},
+	{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F64, KERNEL_rows_uniform_f64, 2},
+	{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, KERNEL_rows_normal_f32, 4},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -29,7 +29,7 @@ static const struct kind {
 /* --- checks --------------------------------------------------------------- */
 
 /* Of a known dist and dtype: NULL if a table does not offer it. */
-static const struct kind *find_kind(const struct philox_row_fill *fill)
+static const struct kind *find_kind(const struct philox_row_fill_desc *fill)
 {
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (kinds[i].dist == fill->dist &&
@@ -46,7 +46,7 @@ static int is_offered(enum philox_dist dist)
 	return 0;
 }
 
-static enum philox_status check_kind(const struct philox_row_fill *fill)
+static enum philox_status check_kind(const struct philox_row_fill_desc *fill)
 {
 	enum philox_status status = fill_check_dist("fill", fill->dist);
 
@@ -63,7 +63,7 @@ static enum philox_status check_kind(const struct philox_row_fill *fill)
 		fill_dist_name(fill->dist), fill_dtype_name(fill->dtype));
 }
 
-static enum philox_status check_values(const struct philox_row_fill *fill,
+static enum philox_status check_values(const struct philox_row_fill_desc *fill,
 				       uint64_t n)
 {
 	if (fill->count && fill->first + (fill->count - 1) < fill->first)
@@ -80,8 +80,8 @@ static enum philox_status check_values(const struct philox_row_fill *fill,
 				 fill->dtype);
 }
 
-static enum philox_status check_draw_arrays(const struct philox_row_fill *fill,
-					    uint64_t n)
+static enum philox_status check_draw_arrays(
+	const struct philox_row_fill_desc *fill, uint64_t n)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -92,13 +92,13 @@ static enum philox_status check_draw_arrays(const struct philox_row_fill *fill,
 			fill_check_array("fill", "out", fill->out, fill->dtype);
 	if (status == PHILOX_OK && fill->counts)
 		status = fill_check_array("fill", "counts", fill->counts,
-					  PHILOX_U32);
+					  PHILOX_DTYPE_U32);
 	return status;
 }
 
 static enum philox_status check_draw(const struct philox_rows *rows,
 				     const struct philox_row_list *list,
-				     const struct philox_row_fill *fill,
+				     const struct philox_row_fill_desc *fill,
 				     struct rows_list *out)
 {
 	enum philox_status status = check_kind(fill);
@@ -169,7 +169,7 @@ static enum philox_status launch_draw(struct philox_rows *rows,
 static enum philox_status draw_rows(struct philox_rows *rows,
 				    philox_stream stream,
 				    const struct philox_row_list *list,
-				    const struct philox_row_fill *fill)
+				    const struct philox_row_fill_desc *fill)
 {
 	struct rows_draw_args args = {.table = rows->table,
 				      .first = fill->first,
@@ -194,7 +194,7 @@ static enum philox_status draw_rows(struct philox_rows *rows,
 enum philox_status philox_rows_fill(struct philox_rows *rows,
 				    philox_stream stream,
 				    const struct philox_row_list *list,
-				    const struct philox_row_fill *fill)
+				    const struct philox_row_fill_desc *fill)
 {
 	enum philox_status status;
 
@@ -281,7 +281,7 @@ enum philox_status philox_rows_advance_by(struct philox_rows *rows,
 		return context_null(NULL, "rows");
 	if (!is_empty(list))
 		status = fill_check_array("advance", "counts", counts,
-					  PHILOX_U32);
+					  PHILOX_DTYPE_U32);
 	if (status == PHILOX_OK)
 		status = advance_rows(rows, stream, list, words, counts);
 	return rows_report(rows, status);
@@ -312,10 +312,10 @@ static enum philox_status check_entries(const char *row, uint64_t count,
 		return PHILOX_OK;
 	if (list->indices)
 		status = fill_check_array("list", "indices", list->indices,
-					  PHILOX_U32);
+					  PHILOX_DTYPE_U32);
 	if (status == PHILOX_OK && list->steps)
 		status = fill_check_array("list", "steps", list->steps,
-					  PHILOX_U32);
+					  PHILOX_DTYPE_U32);
 	return status;
 }
 

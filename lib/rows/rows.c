@@ -9,8 +9,8 @@
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
-#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_options, generator)
-OPTIONS_NO_PADDING(struct philox_rows_options, generator);
+#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_desc, generator)
+OPTIONS_NO_PADDING(struct philox_rows_desc, generator);
 
 enum philox_status rows_report(const struct philox_rows *rows,
 			       enum philox_status status)
@@ -189,9 +189,8 @@ static void write_event(const struct philox_rows *rows, const char *event)
 
 /* --- making --------------------------------------------------------------- */
 
-static enum philox_status check_options(
-	const struct philox_context *context,
-	const struct philox_rows_options *options)
+static enum philox_status check_options(const struct philox_context *context,
+					const struct philox_rows_desc *options)
 {
 	enum philox_status status;
 
@@ -215,9 +214,8 @@ static enum philox_status check_options(
 	return PHILOX_OK;
 }
 
-static struct philox_rows *allocate_rows(
-	struct philox_context *context,
-	const struct philox_rows_options *options)
+static struct philox_rows *allocate_rows(struct philox_context *context,
+					 const struct philox_rows_desc *options)
 {
 	struct philox_rows *rows = calloc(1, sizeof(*rows));
 
@@ -279,7 +277,7 @@ static enum philox_status begin_life(struct philox_rows *rows)
 }
 
 static enum philox_status create_rows(struct philox_context *context,
-				      const struct philox_rows_options *options,
+				      const struct philox_rows_desc *options,
 				      struct philox_rows **out)
 {
 	struct philox_rows *rows = allocate_rows(context, options);
@@ -304,7 +302,7 @@ static enum philox_status create_rows(struct philox_context *context,
 }
 
 enum philox_status philox_rows_create(struct philox_context *context,
-				      const struct philox_rows_options *options,
+				      const struct philox_rows_desc *options,
 				      struct philox_rows **rows)
 {
 	enum philox_status status;

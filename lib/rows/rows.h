@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <philox/rows.h>
-#include <philox/sample.h>
 #include "lib/base/base.h"
 #include "lib/device/kernels.h"
 #include "lib/state/state.h"
@@ -207,10 +206,10 @@ enum philox_status rows_check_extent(const char *what, uint64_t n,
 /* --- across: draws by vectors that go across rows ------------------------- */
 
 /*
- * Where rows draw few numbers, vectors along a row would be empty. So the blocks
- * of many entries are collected, and a vector has one of them in each lane, with
- * a key of its own (lib/fill/simd/keyed.h). An entry's remaining numbers come
- * from a fill where they are many.
+ * Where rows draw few numbers, vectors along a row would be empty. So the
+ * blocks of many entries are collected, and a vector has one of them in each
+ * lane, with a key of its own (lib/fill/simd/keyed.h). An entry's remaining
+ * numbers come from a fill where they are many.
  */
 
 /*

@@ -2,34 +2,34 @@
  * lib/rows/sample.c - sampling tokens, checked and put on a stream
  */
 #include <inttypes.h>
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "lib/base/float_mode.h"
 #include "lib/dist/dist.h"
 #include "lib/rows/rows.h"
 
 /* The sizes of the structs' first versions. */
-#define SEEDS_SIZE_FIRST OPTIONS_FIRST(struct philox_seeds, reserved)
-OPTIONS_NO_PADDING(struct philox_seeds, reserved);
-#define SAMPLE_SIZE_FIRST OPTIONS_FIRST(struct philox_sample, reserved)
-OPTIONS_NO_PADDING(struct philox_sample, reserved);
+#define SEEDS_SIZE_FIRST OPTIONS_FIRST(struct philox_seed_list, reserved)
+OPTIONS_NO_PADDING(struct philox_seed_list, reserved);
+#define SAMPLE_SIZE_FIRST OPTIONS_FIRST(struct philox_sample_desc, reserved)
+OPTIONS_NO_PADDING(struct philox_sample_desc, reserved);
 
 /* --- checks --------------------------------------------------------------- */
 
 static enum kernel sample_kernel(enum philox_dtype dtype)
 {
 	switch (dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return KERNEL_sample_f32;
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return KERNEL_sample_bf16;
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return KERNEL_sample_f16;
 	default:
 		return KERNEL_NONE;
 	}
 }
 
-static enum philox_status check_dtype(const struct philox_sample *sample)
+static enum philox_status check_dtype(const struct philox_sample_desc *sample)
 {
 	enum philox_status status = fill_check_dtype("sample", sample->dtype);
 
@@ -40,7 +40,7 @@ static enum philox_status check_dtype(const struct philox_sample *sample)
 			  fill_dtype_name(sample->dtype));
 }
 
-static enum philox_status check_columns(const struct philox_sample *sample,
+static enum philox_status check_columns(const struct philox_sample_desc *sample,
 					uint64_t n)
 {
 	const uint32_t most = 0x7fffffff;
@@ -61,13 +61,14 @@ static enum philox_status check_columns(const struct philox_sample *sample,
 				 sample->pitch, sample->dtype);
 }
 
-static enum philox_status check_temperature(const struct philox_sample *sample)
+static enum philox_status check_temperature(
+	const struct philox_sample_desc *sample)
 {
 	const double most = 3.4028234663852886e38; /* of f32 */
 
 	if (sample->temperatures)
 		return fill_check_array("sample", "temperatures",
-					sample->temperatures, PHILOX_F32);
+					sample->temperatures, PHILOX_DTYPE_F32);
 	if (sample->temperature >= 0 && sample->temperature <= most)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
@@ -77,7 +78,7 @@ static enum philox_status check_temperature(const struct philox_sample *sample)
 }
 
 static enum philox_status check_sample_arrays(
-	const struct philox_sample *sample, uint64_t n)
+	const struct philox_sample_desc *sample, uint64_t n)
 {
 	enum philox_status status;
 
@@ -90,14 +91,14 @@ static enum philox_status check_sample_arrays(
 				    "sample: tokens and keys are NULL");
 	if (status == PHILOX_OK && sample->tokens)
 		status = fill_check_array("sample", "tokens", sample->tokens,
-					  PHILOX_I32);
+					  PHILOX_DTYPE_I32);
 	if (status == PHILOX_OK && sample->keys)
 		status = fill_check_array("sample", "keys", sample->keys,
-					  PHILOX_U64);
+					  PHILOX_DTYPE_U64);
 	return status;
 }
 
-static enum philox_status sample_check(const struct philox_sample *sample,
+static enum philox_status sample_check(const struct philox_sample_desc *sample,
 				       uint64_t n)
 {
 	enum philox_status status = check_dtype(sample);
@@ -109,7 +110,8 @@ static enum philox_status sample_check(const struct philox_sample *sample,
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
-static enum philox_status sample_check_size(const struct philox_sample *sample)
+static enum philox_status sample_check_size(
+	const struct philox_sample_desc *sample)
 {
 	enum philox_status status;
 
@@ -123,7 +125,8 @@ static enum philox_status sample_check_size(const struct philox_sample *sample)
 }
 
 /* What a call without a table has no use for. */
-static enum philox_status check_no_flags(const struct philox_sample *sample)
+static enum philox_status check_no_flags(
+	const struct philox_sample_desc *sample)
 {
 	if (!sample->flags)
 		return PHILOX_OK;
@@ -175,7 +178,7 @@ static void add_arrays(struct rows_arrays *arrays,
 /* --- samples -------------------------------------------------------------- */
 
 static void set_args(struct sample_args *args,
-		     const struct philox_sample *sample)
+		     const struct philox_sample_desc *sample)
 {
 	args->logits = sample->logits;
 	args->pitch = sample->pitch;
@@ -220,7 +223,7 @@ static struct kernel_call make_call(struct sample_args *args,
  * Of a sample whose list, and source of states, are checked and in *args.
  * `of_caller` must outlive the call.
  */
-static enum philox_status prepare(const struct philox_sample *sample,
+static enum philox_status prepare(const struct philox_sample_desc *sample,
 				  struct sample_args *args,
 				  struct kernel_arrays *of_caller,
 				  struct rows_arrays *arrays,
@@ -243,7 +246,7 @@ static enum philox_status prepare(const struct philox_sample *sample,
 static enum philox_status sample_rows(struct philox_rows *rows,
 				      philox_stream stream,
 				      const struct philox_row_list *list,
-				      const struct philox_sample *sample)
+				      const struct philox_sample_desc *sample)
 {
 	struct sample_args args = {.table = rows->table};
 	struct rows_arrays arrays = {.count = 0};
@@ -264,7 +267,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 enum philox_status philox_sample_rows(struct philox_rows *rows,
 				      philox_stream stream,
 				      const struct philox_row_list *list,
-				      const struct philox_sample *sample)
+				      const struct philox_sample_desc *sample)
 {
 	enum philox_status status;
 	struct float_mode mode;
@@ -287,7 +290,8 @@ static enum philox_status check_states(const struct philox_state *states,
 	if (n > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "sample: n is %" PRIu32 ", above 2^24", n);
-	return n ? fill_check_array("sample", "states", states, PHILOX_U64)
+	return n ? fill_check_array("sample", "states", states,
+				    PHILOX_DTYPE_U64)
 		 : PHILOX_OK;
 }
 
@@ -295,7 +299,7 @@ static enum philox_status check_states(const struct philox_state *states,
 static enum philox_status sample_on(struct philox_device *device,
 				    philox_stream stream,
 				    struct sample_args *args,
-				    const struct philox_sample *sample)
+				    const struct philox_sample_desc *sample)
 {
 	struct rows_arrays arrays = {.count = 0};
 	struct kernel_arrays of_caller;
@@ -314,7 +318,7 @@ enum philox_status philox_sample_states(struct philox_device *device,
 					philox_stream stream,
 					const struct philox_state *states,
 					uint32_t n,
-					const struct philox_sample *sample)
+					const struct philox_sample_desc *sample)
 {
 	struct sample_args args = {
 		.table = {.states = (struct philox_state *)states, .count = n},
@@ -332,7 +336,7 @@ enum philox_status philox_sample_states(struct philox_device *device,
 				   : status;
 }
 
-static enum philox_status check_slots(const struct philox_seeds *slots)
+static enum philox_status check_slots(const struct philox_seed_list *slots)
 {
 	enum philox_status status;
 
@@ -348,16 +352,17 @@ static enum philox_status check_slots(const struct philox_seeds *slots)
 				    slots->count);
 	if (status != PHILOX_OK || !slots->count)
 		return status;
-	status = fill_check_array("slots", "seeds", slots->seeds, PHILOX_U64);
+	status = fill_check_array("slots", "seeds", slots->seeds,
+				  PHILOX_DTYPE_U64);
 	if (status == PHILOX_OK)
 		status = fill_check_array("slots", "positions",
-					  slots->positions, PHILOX_U32);
+					  slots->positions, PHILOX_DTYPE_U32);
 	return status;
 }
 
-static enum philox_status check_seeds(const struct philox_seeds *slots,
+static enum philox_status check_seeds(const struct philox_seed_list *slots,
 				      const struct philox_row_list *list,
-				      const struct philox_sample *sample,
+				      const struct philox_sample_desc *sample,
 				      struct sample_args *args)
 {
 	enum philox_status status = check_slots(slots);
@@ -377,9 +382,9 @@ static enum philox_status check_seeds(const struct philox_seeds *slots,
 
 enum philox_status philox_sample_seeds(struct philox_device *device,
 				       philox_stream stream,
-				       const struct philox_seeds *slots,
+				       const struct philox_seed_list *slots,
 				       const struct philox_row_list *list,
-				       const struct philox_sample *sample)
+				       const struct philox_sample_desc *sample)
 {
 	struct sample_args args = {.table = {.states = NULL}};
 	enum philox_status status;

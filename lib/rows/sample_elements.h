@@ -1,14 +1,14 @@
 /*
  * lib/rows/sample_elements.h - sampling a token, for host loop and kernel alike
  *
- * An entry is sampled as the maximum of keys (philox/sample.h), one for each
+ * An entry is sampled as the maximum of keys (philox/rows.h), one for each
  * column, so columns may be taken in any order and by any threads: the unit is
  * a quad, the four columns whose words come from one Philox block.
  */
 #ifndef LIB_ROWS_SAMPLE_ELEMENTS_H
 #define LIB_ROWS_SAMPLE_ELEMENTS_H
 
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "lib/rows/elements.h"
 
 #define SAMPLE_NO_TOKEN (~(uint64_t)0)
@@ -23,7 +23,7 @@ struct sample_row {
 
 /* --- scores --------------------------------------------------------------- */
 
-/* sample_key() is the place of a column in the order of philox/sample.h. */
+/* sample_key() is the place of a column in the order of philox/rows.h. */
 PHILOX_FN uint64_t sample_key(float score, uint32_t index)
 {
 	uint32_t bits = philox_f32_bits(score);

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <philox/inspect.h>
+#include <philox/save.h>
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
 #include "lib/pass/pass.h"

@@ -32,7 +32,8 @@ static int compare_keys(const void *a, const void *b)
 /* --- comparing ------------------------------------------------------------ */
 
 /* What to do about a text of another mesh. */
-#define OTHER_MESH "; philox_mesh_load() loads a set of texts of another mesh"
+#define OTHER_MESH \
+	"; philox_context_load_ranks() loads a set of texts of another mesh"
 
 static enum philox_status mismatch_axis(const struct philox_axis *in_text,
 					const struct philox_axis *in_context)

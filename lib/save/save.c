@@ -42,7 +42,7 @@ static enum philox_status check_region(const struct philox_region *region)
 	const struct ledger *ledger = &region->ledger;
 	enum philox_status status = PHILOX_OK;
 
-	if (region->alive && (region->flags & PHILOX_SHARED) &&
+	if (region->alive && (region->flags & PHILOX_REGION_SHARED) &&
 	    region->generator->open == region)
 		return status_set(PHILOX_ERROR_BUSY,
 				  "region '%s': a forward is open",

@@ -328,7 +328,7 @@ static void read_region_words(struct context_reader *reader,
 		reader_expect(in, reader->rank ? " alive" : " destroyed");
 	fields_read(in, region->alive ? alive_fields : destroyed_fields, region,
 		    0);
-	if (reader->rank && (region->flags & PHILOX_SHARED))
+	if (reader->rank && (region->flags & PHILOX_REGION_SHARED))
 		region->open = reader_accept(in, " open");
 }
 
@@ -397,7 +397,7 @@ static void check_differs(struct context_reader *reader,
 		reader_refuse(in, "%s", "an axis after an op");
 	if (region->n_axes == PHILOX_MESH_AXES)
 		reader_refuse(in, "more than %d axes", PHILOX_MESH_AXES);
-	if (region->flags & PHILOX_SHARED)
+	if (region->flags & PHILOX_REGION_SHARED)
 		reader_refuse(in, "region '%s' is shared", region->name);
 	if (!*name || (last && strcmp(last, name) >= 0))
 		reader_refuse(in, "axis '%s' comes twice or not in order",
@@ -431,7 +431,7 @@ static void check_issued(struct reader *in, const struct saved_region *region,
 			      offset);
 	if (in->status != PHILOX_OK)
 		return;
-	if (region->flags & PHILOX_SHARED)
+	if (region->flags & PHILOX_REGION_SHARED)
 		reader_refuse(in, "region '%s' is shared", region->name);
 	if (region->n_ops || region->issued_serial)
 		reader_refuse(in, "%s",

@@ -101,8 +101,8 @@ enum philox_status philox_context_set_mesh(struct philox_context *context,
 	return context_report(context, status, NULL);
 }
 
-enum philox_status philox_context_mesh(struct philox_context *context,
-				       struct philox_mesh *mesh)
+enum philox_status philox_context_get_mesh(struct philox_context *context,
+					   struct philox_mesh *mesh)
 {
 	enum philox_status status;
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <philox/journal.h>
+#include <philox/save.h>
 #include "lib/mesh/mesh.h"
 #include "lib/state/state.h"
 #include "lib/trace/trace.h"
@@ -50,11 +50,11 @@ struct journal_text journal_flags(unsigned flags)
 	static const struct {
 		unsigned flag;
 		const char *word;
-	} words[] = {{PHILOX_INFERENCE, "inference"},
-		     {PHILOX_WARMUP, "warmup"},
-		     {PHILOX_RETAIN, "retain"},
-		     {PHILOX_ON_DEVICE, "on-device"},
-		     {PHILOX_REVERSED, "reversed"}};
+	} words[] = {{PHILOX_PASS_INFERENCE, "inference"},
+		     {PHILOX_PASS_WARMUP, "warmup"},
+		     {PHILOX_PASS_RETAIN, "retain"},
+		     {PHILOX_PASS_ON_DEVICE, "on-device"},
+		     {PHILOX_PASS_REVERSED, "reversed"}};
 	struct journal_text made = {"none"};
 	size_t length = 0;
 
@@ -244,7 +244,7 @@ void journal_region(const struct philox_region *region)
 		      " serial %" PRIu64 "%s%s",
 		      journal_name(region->name).text,
 		      journal_number(region->generator),
-		      region->flags & PHILOX_SHARED ? "shared" : "none",
+		      region->flags & PHILOX_REGION_SHARED ? "shared" : "none",
 		      region->cells, region->advance, region->state.seed,
 		      region->state.offset, region->serial,
 		      region->axes.n ? " differs " : "",

@@ -156,14 +156,14 @@ enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 	struct ledger_entry *entry;
 
 	if (ledger->used == ledger->capacity)
-		return status_set(PHILOX_ERROR_LIMIT,
-				  "pending is %" PRIu32 ", and %" PRIu32
-				  " forward%s %s owed a backward: run or "
-				  "release one, raise pending, or begin with "
-				  "PHILOX_INFERENCE if no backward will come",
-				  ledger->capacity, ledger->used,
-				  status_s(ledger->used),
-				  status_is(ledger->used));
+		return status_set(
+			PHILOX_ERROR_LIMIT,
+			"pending is %" PRIu32 ", and %" PRIu32
+			" forward%s %s owed a backward: run or "
+			"release one, raise pending, or begin with "
+			"PHILOX_PASS_INFERENCE if no backward will come",
+			ledger->capacity, ledger->used, status_s(ledger->used),
+			status_is(ledger->used));
 	entry = &ledger->entries[ledger->free];
 	ledger->free = entry->next;
 	ledger->used++;

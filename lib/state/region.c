@@ -18,8 +18,8 @@
  * See philox/mesh.h. Along all other axes a region is shared.
  */
 
-static enum philox_status check_name(
-	const struct philox_region_options *options, size_t i)
+static enum philox_status check_name(const struct philox_region_desc *options,
+				     size_t i)
 {
 	const char *name = options->differs[i];
 
@@ -36,8 +36,7 @@ static enum philox_status check_name(
 	return PHILOX_OK;
 }
 
-enum philox_status region_axes_check(
-	const struct philox_region_options *options)
+enum philox_status region_axes_check(const struct philox_region_desc *options)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -53,12 +52,13 @@ enum philox_status region_axes_check(
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_differs; i++)
 		status = check_name(options, i);
 	if (status == PHILOX_OK && options->n_differs &&
-	    options->flags & PHILOX_SHARED)
-		status = status_set(PHILOX_ERROR_INVALID,
-				    "region '%s': is PHILOX_SHARED, and is to "
-				    "differ along axis '%s': it draws from "
-				    "its generator, which all ranks share",
-				    options->name, options->differs[0]);
+	    options->flags & PHILOX_REGION_SHARED)
+		status = status_set(
+			PHILOX_ERROR_INVALID,
+			"region '%s': is PHILOX_REGION_SHARED, and is to "
+			"differ along axis '%s': it draws from "
+			"its generator, which all ranks share",
+			options->name, options->differs[0]);
 	return status;
 }
 
@@ -74,7 +74,7 @@ static void list_axes(const struct philox_mesh *mesh, char *text, size_t size)
 }
 
 enum philox_status region_axes_find(const struct philox_context *context,
-				    const struct philox_region_options *options)
+				    const struct philox_region_desc *options)
 {
 	const struct philox_mesh *mesh = &context->mesh;
 	char axes[128];
@@ -109,7 +109,7 @@ static int compare_axes(const void *a, const void *b)
 }
 
 enum philox_status region_axes_init(struct region_axes *axes,
-				    const struct philox_region_options *options)
+				    const struct philox_region_desc *options)
 {
 	memset(axes, 0, sizeof(*axes));
 	if (!options->n_differs)
@@ -177,7 +177,7 @@ struct philox_state region_cell_state(const struct philox_region *region,
 {
 	const struct region_op *of = &region->ops[op];
 
-	if (region->flags & PHILOX_SHARED)
+	if (region->flags & PHILOX_REGION_SHARED)
 		forward.offset += of->shift + call * of->advance;
 	else
 		forward.seed = philox_op_seed(forward.seed, op, call);
@@ -322,8 +322,8 @@ const char *philox_region_name(const struct philox_region *region)
 	return region ? region->name : "";
 }
 
-enum philox_status philox_region_pending(struct philox_region *region,
-					 size_t *pending)
+enum philox_status philox_region_pending_count(struct philox_region *region,
+					       size_t *pending)
 {
 	enum philox_status status;
 
@@ -350,7 +350,7 @@ size_t region_find_cell(const struct philox_region *region, uint32_t op,
 	return (size_t)region->ops[op].cell + call;
 }
 
-size_t philox_region_cells(const struct philox_region *region)
+size_t philox_region_cell_count(const struct philox_region *region)
 {
 	size_t cells;
 
@@ -362,8 +362,8 @@ size_t philox_region_cells(const struct philox_region *region)
 	return cells;
 }
 
-size_t philox_region_cell(const struct philox_region *region, uint32_t op,
-			  uint32_t call)
+size_t philox_region_cell_index(const struct philox_region *region, uint32_t op,
+				uint32_t call)
 {
 	size_t cell;
 

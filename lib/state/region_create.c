@@ -14,7 +14,7 @@
 #define PENDING_DEFAULT 64
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST \
-	(offsetof(struct philox_region_options, flags) + sizeof(uint32_t))
+	(offsetof(struct philox_region_desc, flags) + sizeof(uint32_t))
 /* A shorter op has a name and nothing else. */
 #define OP_SIZE_LEAST   sizeof(const char *)
 #define ADVANCE_DEFAULT 4
@@ -25,17 +25,17 @@
 
 /*
  * Without op_size, ops have the size they have in the header whose options have
- * this size: whoever lets struct philox_op grow lets the options grow too, so
- * that `size` tells which ops they are.
+ * this size: whoever lets struct philox_op_desc grow lets the options grow too,
+ * so that `size` tells which ops they are.
  */
-OPTIONS_NO_PADDING(struct philox_region_options, n_differs);
-_Static_assert(sizeof(struct philox_op) ==
-		       OPTIONS_FIRST(struct philox_op, advance),
+OPTIONS_NO_PADDING(struct philox_region_desc, n_differs);
+_Static_assert(sizeof(struct philox_op_desc) ==
+		       OPTIONS_FIRST(struct philox_op_desc, advance),
 	       "options of all versions so far have the same ops");
 
-static enum philox_status find_op_size(struct philox_region_options *options)
+static enum philox_status find_op_size(struct philox_region_desc *options)
 {
-	size_t known = sizeof(struct philox_op);
+	size_t known = sizeof(struct philox_op_desc);
 
 	if (!options->op_size && options->size > sizeof(*options))
 		return status_set(PHILOX_ERROR_INVALID,
@@ -47,16 +47,16 @@ static enum philox_status find_op_size(struct philox_region_options *options)
 		options->op_size = known;
 	if (options->op_size < OP_SIZE_LEAST ||
 	    options->op_size > OPTIONS_SIZE_MAX ||
-	    options->op_size % _Alignof(struct philox_op))
+	    options->op_size % _Alignof(struct philox_op_desc))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': op_size is %zu, not that of "
-				  "struct philox_op (%zu)",
+				  "struct philox_op_desc (%zu)",
 				  options->name, options->op_size, known);
 	return PHILOX_OK;
 }
 
-static enum philox_status take_op(const struct philox_region_options *options,
-				  size_t index, struct philox_op *op)
+static enum philox_status take_op(const struct philox_region_desc *options,
+				  size_t index, struct philox_op_desc *op)
 {
 	const char *ops = (const char *)options->ops;
 	enum philox_status status;
@@ -70,8 +70,9 @@ static enum philox_status take_op(const struct philox_region_options *options,
 	return status;
 }
 
-static enum philox_status check_op(const struct philox_region_options *options,
-				   size_t index, const struct philox_op *op,
+static enum philox_status check_op(const struct philox_region_desc *options,
+				   size_t index,
+				   const struct philox_op_desc *op,
 				   uint64_t *cells, uint64_t *words)
 {
 	uint64_t calls = op->calls ? op->calls : 1;
@@ -100,11 +101,11 @@ static enum philox_status check_op(const struct philox_region_options *options,
 	return PHILOX_OK;
 }
 
-static enum philox_status check_ops(const struct philox_region_options *options)
+static enum philox_status check_ops(const struct philox_region_desc *options)
 {
 	uint64_t cells = 0, words = 0;
 	enum philox_status status = PHILOX_OK;
-	struct philox_op op;
+	struct philox_op_desc op;
 
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++) {
 		status = take_op(options, i, &op);
@@ -118,7 +119,7 @@ static enum philox_status check_ops(const struct philox_region_options *options)
 
 static enum philox_status check_options(
 	const struct philox_context *context,
-	const struct philox_region_options *options)
+	const struct philox_region_desc *options)
 {
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -136,10 +137,10 @@ static enum philox_status check_options(
 				  "region '%s': pending is %u, above %u",
 				  options->name, options->pending,
 				  LEDGER_CAPACITY_MAX);
-	if (options->flags & ~(uint32_t)PHILOX_SHARED)
+	if (options->flags & ~(uint32_t)PHILOX_REGION_SHARED)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': flags 0x%x is not 0 or "
-				  "PHILOX_SHARED",
+				  "PHILOX_REGION_SHARED",
 				  options->name, options->flags);
 	if (options->generator && options->generator->context != context)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -150,10 +151,9 @@ static enum philox_status check_options(
 }
 
 /* Copies the options with op_size set, and checks them. */
-static enum philox_status take_options(
-	const struct philox_context *context,
-	const struct philox_region_options *given,
-	struct philox_region_options *options)
+static enum philox_status take_options(const struct philox_context *context,
+				       const struct philox_region_desc *given,
+				       struct philox_region_desc *options)
 {
 	enum philox_status status;
 
@@ -170,13 +170,13 @@ static enum philox_status take_options(
 
 /* --- making --------------------------------------------------------------- */
 
-static struct region_op *copy_ops(const struct philox_region_options *options)
+static struct region_op *copy_ops(const struct philox_region_desc *options)
 {
 	struct region_op *ops = calloc(options->n_ops, sizeof(*ops));
 	uint32_t cell = 0;
 
 	for (size_t i = 0; ops && i < options->n_ops; i++) {
-		struct philox_op from;
+		struct philox_op_desc from;
 
 		take_op(options, i, &from); /* it has been checked */
 		ops[i].calls = from.calls ? from.calls : 1;
@@ -225,7 +225,7 @@ static enum philox_status find_record(struct philox_context *context,
 
 /* A forward advances by the largest op; SHARED ops draw one after another. */
 static void set_sizes(struct philox_region *region,
-		      const struct philox_region_options *options)
+		      const struct philox_region_desc *options)
 {
 	uint32_t n_ops = (uint32_t)options->n_ops;
 	const struct region_op *last = &region->ops[n_ops - 1];
@@ -241,7 +241,7 @@ static void set_sizes(struct philox_region *region,
 	region->n_ops = n_ops;
 	region->cells = last->cell + last->calls;
 	region->flags = options->flags;
-	region->advance = region->flags & PHILOX_SHARED ? sum : largest;
+	region->advance = region->flags & PHILOX_REGION_SHARED ? sum : largest;
 }
 
 /* A new record begins at offset 0; an old one continues where it was. */
@@ -278,7 +278,7 @@ static enum philox_status check_generator(const struct philox_region *record,
 }
 
 static enum philox_status create(struct philox_context *context,
-				 const struct philox_region_options *options,
+				 const struct philox_region_desc *options,
 				 struct philox_region **out)
 {
 	struct philox_generator *generator =
@@ -328,10 +328,9 @@ free_record:
 
 enum philox_status philox_region_create(
 	struct philox_context *context,
-	const struct philox_region_options *options,
-	struct philox_region **region)
+	const struct philox_region_desc *options, struct philox_region **region)
 {
-	struct philox_region_options taken = {0};
+	struct philox_region_desc taken = {0};
 	struct philox_log_entry subject = {0};
 	enum philox_status status;
 
@@ -359,11 +358,11 @@ enum philox_status philox_region_create_named(struct philox_context *context,
 					      size_t n_ops,
 					      struct philox_region **region)
 {
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = (const void *)op_names,
-						.n_ops = n_ops,
-						.op_size = sizeof(*op_names)};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = (const void *)op_names,
+					     .n_ops = n_ops,
+					     .op_size = sizeof(*op_names)};
 
 	if (context && !op_names)
 		return context_null(context, "op_names");

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/context.h>
-#include <philox/generator.h>
 #include <philox/kernel.h>
 #include <philox/mesh.h>
 #include <philox/pass.h>
@@ -446,13 +445,11 @@ void region_restart(struct philox_region *region);
  * region_axes_find() whether the context's mesh has them. region_axes_init()
  * copies them, in order. (lib/state/region.c)
  */
-enum philox_status region_axes_check(
-	const struct philox_region_options *options);
-enum philox_status region_axes_find(
-	const struct philox_context *context,
-	const struct philox_region_options *options);
-enum philox_status region_axes_init(
-	struct region_axes *axes, const struct philox_region_options *options);
+enum philox_status region_axes_check(const struct philox_region_desc *options);
+enum philox_status region_axes_find(const struct philox_context *context,
+				    const struct philox_region_desc *options);
+enum philox_status region_axes_init(struct region_axes *axes,
+				    const struct philox_region_desc *options);
 
 /* region_free_ops() frees a table of operators; NULL is fine. */
 void region_free_ops(struct region_op *ops, uint32_t n_ops);
@@ -467,7 +464,7 @@ struct philox_region *region_new(struct philox_context *context,
 /* region_free() frees a record and all it still holds; needs no lock. */
 void region_free(struct philox_region *region);
 
-/* region_find_cell() is philox_region_cell() with the lock held. */
+/* region_find_cell() is philox_region_cell_index() with the lock held. */
 size_t region_find_cell(const struct philox_region *region, uint32_t op,
 			uint32_t call);
 
@@ -479,8 +476,8 @@ const char *region_op_name(const struct philox_region *region, uint32_t op);
  * not capture: it draws from a state that it is given, and reads no ticket.
  * pass_begin_dry() begins one that looks like a backward, of a body that is run
  * dry (graph/runner/state/state.h), from the state of the region's next
- * forward. The caller, who is told of their end by the hook `ended`, gives their cells back.
- * (lib/pass/pass.c)
+ * forward. The caller, who is told of their end by the hook `ended`, gives
+ * their cells back. (lib/pass/pass.c)
  */
 enum philox_status pass_begin_given(struct philox_region *region,
 				    philox_stream stream, int backward,
@@ -671,7 +668,7 @@ void journal_finish(struct philox_context *context);
  * Note [Trial]
  * ~~~~~~~~~~~~
  * The eager form of a graph is run with the numbers of a launch that comes
- * after it (philox/verify.h), and must leave nothing behind. What it draws in
+ * after it (philox/graph.h), and must leave nothing behind. What it draws in
  * passes is given to it, and they hold nothing. What it does beside passes goes
  * through the trial that its thread is in:
  *
@@ -713,7 +710,8 @@ struct trial {
 
 /*
  * trial_begin() has this thread's calls be the trial's, of which context,
- * stream, reads and touch are set; trial_end() ends that, and forgets its generators.
+ * stream, reads and touch are set; trial_end() ends that, and forgets its
+ * generators.
  */
 void trial_begin(struct trial *trial);
 void trial_end(struct trial *trial);
@@ -722,8 +720,8 @@ void trial_end(struct trial *trial);
 struct trial *trial_here(const struct philox_context *context);
 
 /*
- * trial_refuse() refuses a call that has effects a trial cannot undo, a literal,
- * and has the trial know: ERROR_UNSUPPORTED.
+ * trial_refuse() refuses a call that has effects a trial cannot undo, a
+ * literal, and has the trial know: ERROR_UNSUPPORTED.
  */
 enum philox_status trial_refuse(struct trial *trial, const char *what);
 

@@ -2,7 +2,7 @@
  * tests/alloc/refusals.c - what pools refuse, and what they say
  */
 #include <stdio.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "tests/support/beds/pools.h"
 
 Test(pool_refusals, settings_that_no_pool_can_have_are_named)

@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "tests/support/support.h"
 
 static struct philox_device *open_device(const char *name)
@@ -77,7 +77,7 @@ Test(close, a_context_is_made_without_an_operation_of_the_device)
 	struct philox_device *device = open_device("host");
 	struct philox_context *context = make_context(device);
 
-	cr_assert_eq(philox_device_calls(device, NULL), 0);
+	cr_assert_eq(philox_device_call_count(device, NULL), 0);
 	philox_context_destroy(context);
 	OK(philox_device_close(device));
 }

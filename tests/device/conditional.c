@@ -127,8 +127,8 @@ static void record_word(struct world *w, const struct tree *tree, int depth,
 	const struct step step = {w, tree->number};
 	philox_stream stream = w->streams[depth];
 
-	OK(philox_launch_host(w->device, stream, take_step, &step,
-			      sizeof(step)));
+	OK(philox_stream_launch_host(w->device, stream, take_step, &step,
+				     sizeof(step)));
 	OK(device_condition_record(w->device, stream, condition,
 				   w->words + tree->number));
 }
@@ -145,8 +145,8 @@ static void record_body(struct world *w, const struct tree *tree, uint32_t i,
 
 	OK(device_capture_begin_to(w->device, stream, body,
 				   PHILOX_CAPTURE_RELAXED));
-	OK(philox_launch_host(w->device, stream, mark_step, &mark,
-			      sizeof(mark)));
+	OK(philox_stream_launch_host(w->device, stream, mark_step, &mark,
+				     sizeof(mark)));
 	record_tree(w, tree->inner[i], depth);
 	if (tree->kind == CONDITIONAL_WHILE)
 		record_word(w, tree, depth, condition);
@@ -217,7 +217,7 @@ static uint32_t launches_run_as_the_model(struct world *w,
 			w->tape[i] = below(w, 3) ? below(w, 4) : 0;
 		run_tree(w, tree);
 		wanted = marks_of(w);
-		OK(philox_native_launch(w->device, exec, w->streams[0]));
+		OK(philox_native_exec_launch(w->device, exec, w->streams[0]));
 		OK(philox_stream_synchronize(w->device, w->streams[0]));
 		seen = marks_of(w);
 		cr_assert_arr_eq(seen, wanted, (MARKS + 1) * sizeof(*seen));
@@ -243,7 +243,7 @@ static uint32_t tree_runs_as_the_model(const char *device, uint64_t seed)
 				       PHILOX_CAPTURE_RELAXED));
 	record_tree(w, tree, 0);
 	OK(philox_stream_end_capture(w->device, w->streams[0], &graph));
-	OK(philox_native_instantiate(w->device, graph, &exec));
+	OK(philox_native_graph_instantiate(w->device, graph, &exec));
 	if (seed % 2)
 		OK(philox_native_graph_destroy(w->device, graph));
 	runs = launches_run_as_the_model(w, tree, exec);
@@ -318,7 +318,7 @@ Test(conditional, a_refusal_says_what_is_wrong)
 					   &node, &body),
 	      PHILOX_ERROR_INVALID);
 	NAMES("the condition is another node's already");
-	FAILS(philox_native_instantiate(w->device, graph, &exec),
+	FAILS(philox_native_graph_instantiate(w->device, graph, &exec),
 	      PHILOX_ERROR_INVALID);
 	NAMES("a body of node 0 is empty");
 	FAILS(philox_native_graph_destroy(w->device, body),
@@ -327,7 +327,7 @@ Test(conditional, a_refusal_says_what_is_wrong)
 	OK(device_condition_add(w->device, body, NULL, 0, what.condition,
 				w->words, &node));
 	OK(device_condition_create(w->device, graph, 0, 0, &unused));
-	FAILS(philox_native_instantiate(w->device, graph, &exec),
+	FAILS(philox_native_graph_instantiate(w->device, graph, &exec),
 	      PHILOX_ERROR_INVALID);
 	NAMES("no node looks at condition");
 	FAILS(device_condition_record(w->device, w->streams[0], unused,

@@ -115,8 +115,8 @@ static const char *use(struct philox_device *device, CUcontext context)
 					 PHILOX_CAPTURE_THREAD_LOCAL));
 	STEP(device_launch(device, stream, &call));
 	STEP(philox_stream_end_capture(device, stream, &graph));
-	STEP(philox_native_instantiate(device, graph, &exec));
-	STEP(philox_native_launch(device, exec, stream));
+	STEP(philox_native_graph_instantiate(device, graph, &exec));
+	STEP(philox_native_exec_launch(device, exec, stream));
 	STEP(philox_memory_copy(device, numbers[1], args.out, 256, stream));
 	STEP(philox_stream_synchronize(device, stream));
 	if (memcmp(numbers[0], numbers[1], sizeof(numbers[0])) != 0 ||
@@ -229,7 +229,8 @@ Test(context_cuda, two_devices_capture_on_one_thread, .timeout = 120)
 	for (int i = 0; i < 2; i++) {
 		OK(philox_stream_end_capture(devices[i], streams[i],
 					     &graphs[i]));
-		OK(philox_native_graph_nodes(devices[i], graphs[i], &nodes));
+		OK(philox_native_graph_node_count(devices[i], graphs[i],
+						  &nodes));
 		cr_assert_eq(nodes, 3);
 		OK(philox_native_graph_destroy(devices[i], graphs[i]));
 		OK(philox_stream_destroy(devices[i], streams[i]));

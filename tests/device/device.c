@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "lib/base/base.h"
 #include "lib/device/device.h"
 
@@ -171,7 +171,7 @@ Test(device, a_null_device_has_no_name_and_no_calls)
 	cr_expect_str_eq(philox_device_name(NULL), "");
 	cr_expect_str_eq(philox_device_description(NULL), "");
 	cr_expect_eq(philox_device_is_host(NULL), 0);
-	cr_expect_eq(philox_device_calls(NULL, NULL), 0);
+	cr_expect_eq(philox_device_call_count(NULL, NULL), 0);
 }
 
 /* --- a device with one of everything -------------------------------------- */
@@ -234,7 +234,8 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(device_graph_add_kernel(s->device, info.graph, NULL, 0,
 					  &s->call, &s->root));
 	ASSERT_OK(philox_stream_end_capture(s->device, s->stream, &s->graph));
-	ASSERT_OK(philox_native_instantiate(s->device, s->graph, &s->exec));
+	ASSERT_OK(
+		philox_native_graph_instantiate(s->device, s->graph, &s->exec));
 	ASSERT_OK(philox_stream_begin_capture(s->device, s->capturing,
 					      PHILOX_CAPTURE_RELAXED));
 	ASSERT_OK(device_capture_info(s->device, s->capturing, &s->info));
@@ -386,27 +387,30 @@ Test(device, arguments_of_graphs_are_checked)
 	size_t count;
 
 	open_stage(&s);
-	EXPECT_REFUSED(philox_native_instantiate(s.device, NULL, &s.exec),
+	EXPECT_REFUSED(philox_native_graph_instantiate(s.device, NULL, &s.exec),
 		       "graph");
-	EXPECT_REFUSED(philox_native_instantiate(s.device, s.graph, NULL),
+	EXPECT_REFUSED(philox_native_graph_instantiate(s.device, s.graph, NULL),
 		       "exec");
-	EXPECT_REFUSED(philox_native_launch(NULL, s.exec, NULL), "device");
-	EXPECT_REFUSED(philox_native_launch(s.device, NULL, NULL), "exec");
+	EXPECT_REFUSED(philox_native_exec_launch(NULL, s.exec, NULL), "device");
+	EXPECT_REFUSED(philox_native_exec_launch(s.device, NULL, NULL), "exec");
 	EXPECT_REFUSED(philox_native_exec_destroy(NULL, s.exec), "device");
 	EXPECT_REFUSED(philox_native_graph_destroy(NULL, s.graph), "device");
-	EXPECT_REFUSED(philox_native_graph_nodes(s.device, NULL, &count),
+	EXPECT_REFUSED(philox_native_graph_node_count(s.device, NULL, &count),
 		       "graph");
-	EXPECT_REFUSED(philox_native_graph_nodes(s.device, s.graph, NULL),
+	EXPECT_REFUSED(philox_native_graph_node_count(s.device, s.graph, NULL),
 		       "nodes");
 	EXPECT_REFUSED(device_graph_retain(s.device, NULL, release_nothing, &s),
 		       "graph");
 	EXPECT_REFUSED(device_graph_retain(s.device, s.graph, NULL, &s),
 		       "release");
-	EXPECT_REFUSED(philox_launch_host(s.device, NULL, NULL, &s, 1), "fn");
-	EXPECT_REFUSED(philox_launch_host(s.device, NULL, nothing, NULL, 1),
-		       "args");
-	EXPECT_REFUSED(philox_launch_host(s.device, NULL, nothing, &s, 0),
-		       "size");
+	EXPECT_REFUSED(philox_stream_launch_host(s.device, NULL, NULL, &s, 1),
+		       "fn");
+	EXPECT_REFUSED(
+		philox_stream_launch_host(s.device, NULL, nothing, NULL, 1),
+		"args");
+	EXPECT_REFUSED(
+		philox_stream_launch_host(s.device, NULL, nothing, &s, 0),
+		"size");
 	philox_device_close(s.device);
 }
 
@@ -466,14 +470,14 @@ Test(device, destroying_null_is_not_counted)
 	uint64_t calls;
 
 	open_stage(&s);
-	calls = philox_device_calls(s.device, NULL);
+	calls = philox_device_call_count(s.device, NULL);
 	ASSERT_OK(philox_memory_free(s.device, NULL));
 	ASSERT_OK(device_mapped_free(s.device, NULL));
 	ASSERT_OK(philox_stream_destroy(s.device, NULL));
 	ASSERT_OK(philox_event_destroy(s.device, NULL));
 	ASSERT_OK(philox_native_graph_destroy(s.device, NULL));
 	ASSERT_OK(philox_native_exec_destroy(s.device, NULL));
-	cr_expect_eq(philox_device_calls(s.device, NULL), calls);
+	cr_expect_eq(philox_device_call_count(s.device, NULL), calls);
 	philox_device_close(s.device);
 }
 
@@ -732,7 +736,7 @@ static enum philox_status try_graph_retain(struct stage *s)
 
 static enum philox_status try_graph_nodes(struct stage *s)
 {
-	return philox_native_graph_nodes(s->device, s->graph, &s->nodes);
+	return philox_native_graph_node_count(s->device, s->graph, &s->nodes);
 }
 
 static enum philox_status try_node_deps(struct stage *s)
@@ -754,7 +758,8 @@ static enum philox_status try_graph_destroy(struct stage *s)
 
 static enum philox_status try_exec_create(struct stage *s)
 {
-	return philox_native_instantiate(s->device, s->graph, &s->made.exec);
+	return philox_native_graph_instantiate(s->device, s->graph,
+					       &s->made.exec);
 }
 
 static enum philox_status try_exec_set_kernel(struct stage *s)
@@ -764,7 +769,7 @@ static enum philox_status try_exec_set_kernel(struct stage *s)
 
 static enum philox_status try_exec_launch(struct stage *s)
 {
-	return philox_native_launch(s->device, s->exec, s->stream);
+	return philox_native_exec_launch(s->device, s->exec, s->stream);
 }
 
 static enum philox_status try_exec_destroy(struct stage *s)
@@ -779,7 +784,8 @@ static enum philox_status try_launch(struct stage *s)
 
 static enum philox_status try_launch_host(struct stage *s)
 {
-	return philox_launch_host(s->device, s->stream, nothing, &s, sizeof(s));
+	return philox_stream_launch_host(s->device, s->stream, nothing, &s,
+					 sizeof(s));
 }
 
 static const struct {
@@ -810,14 +816,14 @@ Test(device, every_operation_is_counted_under_its_name)
 		uint64_t before, all;
 
 		open_stage_for(&s, op);
-		before = philox_device_calls(s.device, name);
-		all = philox_device_calls(s.device, NULL);
+		before = philox_device_call_count(s.device, name);
+		all = philox_device_call_count(s.device, NULL);
 		cr_expect_eq(operations[op].call(&s), PHILOX_OK, "%s: %s", name,
 			     philox_error_message());
-		cr_expect_eq(philox_device_calls(s.device, name), before + 1,
+		cr_expect_eq(philox_device_call_count(s.device, name),
+			     before + 1, "%s", name);
+		cr_expect_eq(philox_device_call_count(s.device, NULL), all + 1,
 			     "%s", name);
-		cr_expect_eq(philox_device_calls(s.device, NULL), all + 1, "%s",
-			     name);
 		philox_device_close(s.device);
 	}
 }
@@ -827,9 +833,9 @@ Test(device, what_is_no_operation_was_never_called)
 	struct stage s;
 
 	open_stage(&s);
-	cr_expect_eq(philox_device_calls(s.device, "mem"), 0);
-	cr_expect_eq(philox_device_calls(s.device, "launch_"), 0);
-	cr_expect_eq(philox_device_calls(s.device, ""), 0);
+	cr_expect_eq(philox_device_call_count(s.device, "mem"), 0);
+	cr_expect_eq(philox_device_call_count(s.device, "launch_"), 0);
+	cr_expect_eq(philox_device_call_count(s.device, ""), 0);
 	philox_device_close(s.device);
 }
 
@@ -841,7 +847,7 @@ Test(device, every_operation_fails_once_when_told_to)
 		uint64_t before;
 
 		open_stage_for(&s, op);
-		before = philox_device_calls(s.device, name);
+		before = philox_device_call_count(s.device, name);
 		ASSERT_OK(philox_device_fail(s.device, name, 1,
 					     PHILOX_ERROR_LIMIT));
 		cr_expect_eq(operations[op].call(&s), PHILOX_ERROR_LIMIT, "%s",
@@ -851,7 +857,8 @@ Test(device, every_operation_fails_once_when_told_to)
 		cr_expect(!s.made.any && !s.mapped && !s.nodes &&
 				  s.mode == PHILOX_CAPTURE_GLOBAL,
 			  "%s wrote an output", name);
-		cr_expect_eq(philox_device_calls(s.device, name), before + 1);
+		cr_expect_eq(philox_device_call_count(s.device, name),
+			     before + 1);
 		/* It was not carried out, so it can still be. */
 		cr_expect_eq(operations[op].call(&s), PHILOX_OK, "%s: %s", name,
 			     philox_error_message());
@@ -964,7 +971,7 @@ Test(device, operations_a_device_lacks_are_unsupported)
 		cr_expect_eq(operations[op].call(&s), PHILOX_ERROR_UNSUPPORTED,
 			     "%s", name);
 		cr_expect(strstr(philox_error_message(), name));
-		cr_expect_eq(philox_device_calls(&bare, name), 1);
+		cr_expect_eq(philox_device_call_count(&bare, name), 1);
 		philox_device_close(whole);
 	}
 }

@@ -372,10 +372,10 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 	OK(philox_stream_create(device, 0, &stream));
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_GLOBAL));
 	OK(philox_stream_end_capture(device, stream, &empty));
-	OK(philox_native_instantiate(device, empty, &nothing));
+	OK(philox_native_graph_instantiate(device, empty, &nothing));
 
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_GLOBAL));
-	cr_assert_eq(philox_native_launch(device, nothing, stream),
+	cr_assert_eq(philox_native_exec_launch(device, nothing, stream),
 		     PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	OK(device_capture_info(device, stream, &info));
 	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &node));
@@ -384,11 +384,11 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 	OK(device_capture_depend(device, stream, node));
 	OK(device_launch(device, stream, &call));
 	OK(philox_stream_end_capture(device, stream, &graph));
-	OK(philox_native_graph_nodes(device, graph, &nodes));
+	OK(philox_native_graph_node_count(device, graph, &nodes));
 	cr_assert_eq(nodes, 2);
-	OK(philox_native_instantiate(device, graph, &exec));
+	OK(philox_native_graph_instantiate(device, graph, &exec));
 	OK(device_exec_set_kernel(device, exec, node, &call));
-	OK(philox_native_launch(device, exec, stream));
+	OK(philox_native_exec_launch(device, exec, stream));
 	OK(philox_stream_synchronize(device, stream));
 	cr_assert_eq(cudaGetLastError(), cudaSuccess, "an error was left");
 

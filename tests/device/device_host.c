@@ -67,7 +67,7 @@ static philox_native_exec instantiate(struct philox_device *device,
 {
 	philox_native_exec exec;
 
-	ASSERT_OK(philox_native_instantiate(device, graph, &exec));
+	ASSERT_OK(philox_native_graph_instantiate(device, graph, &exec));
 	return exec;
 }
 
@@ -115,8 +115,8 @@ static void run_once(const char *name, pthread_t *thread, int *aligned)
 	struct philox_device *device = open_device(name);
 	philox_stream stream = make_stream(device, 0);
 
-	ASSERT_OK(philox_launch_host(device, stream, note_whereabouts, &where,
-				     sizeof(where)));
+	ASSERT_OK(philox_stream_launch_host(device, stream, note_whereabouts,
+					    &where, sizeof(where)));
 	memset(&where, 0, sizeof(where)); /* the call has a copy */
 	if (!strcmp(name, "host"))
 		ASSERT_OK(philox_stream_synchronize(device, stream));
@@ -170,9 +170,10 @@ Test(device_host, streams_run_side_by_side, .timeout = 60)
 	struct meeting one = {&here, &there, &met};
 	struct meeting other = {&there, &here, &met};
 
-	ASSERT_OK(philox_launch_host(device, first, meet, &one, sizeof(one)));
-	ASSERT_OK(philox_launch_host(device, second, meet, &other,
-				     sizeof(other)));
+	ASSERT_OK(philox_stream_launch_host(device, first, meet, &one,
+					    sizeof(one)));
+	ASSERT_OK(philox_stream_launch_host(device, second, meet, &other,
+					    sizeof(other)));
 	ASSERT_OK(philox_device_synchronize(device));
 	cr_expect_eq(atomic_load(&met), 2);
 	philox_device_close(device);
@@ -204,8 +205,8 @@ static void put_step(struct philox_device *device, philox_stream stream,
 {
 	struct step step = {trace, number};
 
-	ASSERT_OK(philox_launch_host(device, stream, note_step, &step,
-				     sizeof(step)));
+	ASSERT_OK(philox_stream_launch_host(device, stream, note_step, &step,
+					    sizeof(step)));
 }
 
 /* Two chains of four, 0 2 4 6 and 1 3 5 7, with nothing between them. */
@@ -229,7 +230,7 @@ static void replay(struct philox_device *device, philox_native_exec exec,
 	int place[NODES] = {0};
 
 	trace->count = 0;
-	ASSERT_OK(philox_native_launch(device, exec, NULL));
+	ASSERT_OK(philox_native_exec_launch(device, exec, NULL));
 	ASSERT_OK(philox_stream_synchronize(device, NULL));
 	cr_assert_eq(trace->count, NODES);
 	for (int i = 0; i < NODES; i++)
@@ -298,7 +299,7 @@ Test(device_host, a_join_adds_to_what_a_stream_waits_for)
 	graph = end(device, stream);
 	for (int i = 0; i < 16; i++) {
 		trace.count = 0;
-		ASSERT_OK(philox_native_launch(
+		ASSERT_OK(philox_native_exec_launch(
 			device, instantiate(device, graph), stream));
 		ASSERT_OK(philox_stream_synchronize(device, stream));
 		cr_assert_eq(trace.count, 3);
@@ -335,7 +336,7 @@ static void update_roots(const int order[ROOTS])
 		ASSERT_OK(device_exec_set_kernel(device, exec, roots[order[i]],
 						 &call));
 	}
-	ASSERT_OK(philox_native_launch(device, exec, stream));
+	ASSERT_OK(philox_native_exec_launch(device, exec, stream));
 	ASSERT_OK(philox_stream_synchronize(device, stream));
 	for (int i = 0; i < ROOTS; i++)
 		cr_assert(!old[i] && updated[i], "node %d", i);
@@ -776,8 +777,8 @@ Test(device_host, a_graph_under_capture_is_left_alone)
 	ASSERT_OK(device_capture_info(device, stream, &info));
 	EXPECT_STATUS(PHILOX_ERROR_STATE,
 		      philox_native_graph_destroy(device, info.graph));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      philox_native_instantiate(device, info.graph, &exec));
+	EXPECT_STATUS(PHILOX_ERROR_STATE, philox_native_graph_instantiate(
+						  device, info.graph, &exec));
 	cr_expect_eq(end(device, stream), info.graph);
 	philox_device_close(device);
 }
@@ -833,8 +834,8 @@ Test(device_host, a_stream_waits_for_its_own_event)
 	ASSERT_OK(join(device, stream, stream));
 	put_step(device, stream, &trace, 0);
 	ASSERT_OK(join(device, stream, stream));
-	ASSERT_OK(
-		philox_native_graph_nodes(device, end(device, stream), &nodes));
+	ASSERT_OK(philox_native_graph_node_count(device, end(device, stream),
+						 &nodes));
 	cr_expect_eq(nodes, 1);
 	philox_device_close(device);
 }
@@ -884,11 +885,11 @@ Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 	for (int i = 1; i < WIDTH; i++)
 		ASSERT_OK(join(device, streams[i], streams[0]));
 	graph = end(device, streams[0]);
-	ASSERT_OK(philox_native_graph_nodes(device, graph, &nodes));
+	ASSERT_OK(philox_native_graph_node_count(device, graph, &nodes));
 	cr_expect_eq(nodes, STEPS + 1);
 	for (int k = 0; k < 3; k++) {
 		memset(values, 0, (STEPS + 1) * sizeof(*values));
-		ASSERT_OK(philox_native_launch(
+		ASSERT_OK(philox_native_exec_launch(
 			device, instantiate(device, graph), streams[0]));
 		ASSERT_OK(philox_stream_synchronize(device, streams[0]));
 		for (int i = 0; i <= STEPS; i++)
@@ -930,10 +931,11 @@ static void *capture_and_replay(void *argument)
 			status = philox_stream_end_capture(device, stream,
 							   &graph);
 		if (!status)
-			status =
-				philox_native_instantiate(device, graph, &exec);
+			status = philox_native_graph_instantiate(device, graph,
+								 &exec);
 		if (!status)
-			status = philox_native_launch(device, exec, stream);
+			status =
+				philox_native_exec_launch(device, exec, stream);
 		if (!status)
 			status = philox_native_exec_destroy(device, exec);
 		if (!status)
@@ -1012,14 +1014,14 @@ Test(device_host, the_last_launch_releases_without_being_asked, .timeout = 60)
 	philox_native_exec exec;
 
 	begin(device, stream, PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(philox_launch_host(device, stream, wait_at_gate, &gate,
-				     sizeof(gate)));
+	ASSERT_OK(philox_stream_launch_host(device, stream, wait_at_gate, &gate,
+					    sizeof(gate)));
 	ASSERT_OK(device_capture_info(device, stream, &info));
 	ASSERT_OK(device_graph_retain(device, info.graph, count_release,
 				      &released));
 	graph = end(device, stream);
 	exec = instantiate(device, graph);
-	ASSERT_OK(philox_native_launch(device, exec, stream));
+	ASSERT_OK(philox_native_exec_launch(device, exec, stream));
 	ASSERT_OK(philox_native_graph_destroy(device, graph));
 	ASSERT_OK(philox_native_exec_destroy(device, exec));
 	cr_expect_eq(atomic_load(&released), 0);
@@ -1035,8 +1037,8 @@ static void query_legacy(unsigned flags, enum philox_status expected)
 	atomic_int open = 0;
 	struct gate gate = {&open};
 
-	ASSERT_OK(philox_launch_host(device, stream, wait_at_gate, &gate,
-				     sizeof(gate)));
+	ASSERT_OK(philox_stream_launch_host(device, stream, wait_at_gate, &gate,
+					    sizeof(gate)));
 	EXPECT_STATUS(expected, philox_stream_query(device, NULL));
 	atomic_store(&open, 1);
 	ASSERT_OK(philox_stream_synchronize(device, stream));
@@ -1065,8 +1067,8 @@ static void hold_up_legacy(int held)
 		struct gate gate = {&open[i]};
 
 		streams[i] = make_stream(device, PHILOX_STREAM_BLOCKING);
-		ASSERT_OK(philox_launch_host(device, streams[i], wait_at_gate,
-					     &gate, sizeof(gate)));
+		ASSERT_OK(philox_stream_launch_host(
+			device, streams[i], wait_at_gate, &gate, sizeof(gate)));
 	}
 	ASSERT_OK(philox_event_record(device, event, NULL));
 	for (int i = 0; i < 3; i++)
@@ -1114,7 +1116,7 @@ static void *visit_often(void *argument)
 	struct visitor *visitor = argument;
 
 	for (int i = 0; i < 50 && !visitor->status; i++)
-		visitor->status = philox_launch_host(
+		visitor->status = philox_stream_launch_host(
 			visitor->device, visitor->stream, visit,
 			&visitor->visit, sizeof(visitor->visit));
 	return NULL;
@@ -1162,10 +1164,12 @@ Test(device_host, synchronizing_a_device_waits_for_the_legacy_stream_too)
 	void *memory;
 
 	ASSERT_OK(philox_memory_alloc(device, 16, &memory));
-	ASSERT_OK(philox_launch_host(device, NULL, nap, &where, sizeof(where)));
+	ASSERT_OK(philox_stream_launch_host(device, NULL, nap, &where,
+					    sizeof(where)));
 	ASSERT_OK(philox_device_synchronize(device));
 	cr_expect_eq(atomic_load(&ran), 1);
-	ASSERT_OK(philox_launch_host(device, NULL, nap, &where, sizeof(where)));
+	ASSERT_OK(philox_stream_launch_host(device, NULL, nap, &where,
+					    sizeof(where)));
 	ASSERT_OK(philox_memory_free(device, memory));
 	cr_expect_eq(atomic_load(&ran), 2);
 	philox_device_close(device);
@@ -1185,20 +1189,21 @@ static void leave_all_open(struct philox_device *device, atomic_int *ran,
 	ASSERT_OK(philox_memory_alloc(device, 1000, &memory));
 	ASSERT_OK(device_mapped_alloc(device, 1000, &memory, &mapped));
 	begin(device, stream, PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(philox_launch_host(device, stream, nap, &ran, sizeof(ran)));
+	ASSERT_OK(philox_stream_launch_host(device, stream, nap, &ran,
+					    sizeof(ran)));
 	ASSERT_OK(device_capture_info(device, stream, &info));
 	ASSERT_OK(device_graph_retain(device, info.graph, count_release,
 				      released));
 	instantiate(device, end(device, stream));
 	for (int i = 0; i < 3; i++)
-		ASSERT_OK(philox_launch_host(device, stream, nap, &ran,
-					     sizeof(ran)));
+		ASSERT_OK(philox_stream_launch_host(device, stream, nap, &ran,
+						    sizeof(ran)));
 	begin(device, broken, PHILOX_CAPTURE_RELAXED);
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_query(device, broken));
 	begin(device, capturing, PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(
-		philox_launch_host(device, capturing, nap, &ran, sizeof(ran)));
+	ASSERT_OK(philox_stream_launch_host(device, capturing, nap, &ran,
+					    sizeof(ran)));
 	ASSERT_OK(device_capture_info(device, capturing, &info));
 	ASSERT_OK(device_graph_retain(device, info.graph, count_release,
 				      released));

@@ -56,7 +56,8 @@ static void count_message(void *user, const struct philox_log_entry *entry)
 
 static void draw_words(const struct philox_pass *pass, uint32_t *words)
 {
-	OK(philox_bits(pass, 0, PHILOX_U32, philox_elements(0, COUNT), words));
+	OK(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32,
+			    philox_span_elements(0, COUNT), words));
 }
 
 static void capture_pass(struct estate *e)
@@ -80,16 +81,16 @@ static void make_graphs(struct estate *e)
 				      &e->capture_id));
 	capture_pass(e);
 	OK(philox_stream_end_capture(e->device, e->stream, &e->native));
-	OK(philox_native_instantiate(e->device, e->native, &e->exec));
+	OK(philox_native_graph_instantiate(e->device, e->native, &e->exec));
 }
 
 static void make_context(struct estate *e, const char *device)
 {
-	const struct philox_op op = {.name = "only"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const struct philox_op_desc op = {.name = "only"};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "layer",
+						   .ops = &op,
+						   .n_ops = 1};
 
 	OK(philox_device_open(device, &e->device));
 	OK(philox_context_create(e->device, &e->context));
@@ -105,7 +106,7 @@ static void make_context(struct estate *e, const char *device)
 
 static void make_estate(struct estate *e, const char *device)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "rows", .count = 4};
 
 	make_context(e, device);
@@ -188,23 +189,24 @@ static void use_device(struct estate *e)
 	REFUSED(philox_stream_end_capture(device, e->capturing, &native));
 	REFUSED(philox_stream_capture_info(device, e->stream, NULL, NULL));
 	REFUSED(philox_capture_exchange_mode(device, &mode));
-	REFUSED(philox_native_instantiate(device, e->native, &exec));
-	REFUSED(philox_native_launch(device, e->exec, e->stream));
+	REFUSED(philox_native_graph_instantiate(device, e->native, &exec));
+	REFUSED(philox_native_exec_launch(device, e->exec, e->stream));
 	REFUSED(philox_native_exec_destroy(device, e->exec));
 	REFUSED(philox_native_graph_destroy(device, e->native));
-	REFUSED(philox_native_graph_nodes(device, e->native, &nodes));
-	REFUSED(philox_launch_host(device, e->stream, do_nothing, &mode, 1));
+	REFUSED(philox_native_graph_node_count(device, e->native, &nodes));
+	REFUSED(philox_stream_launch_host(device, e->stream, do_nothing, &mode,
+					  1));
 	REFUSED(philox_context_create(device, &context));
 	REFUSED(philox_device_close(device));
 }
 
 static void use_context(struct estate *e)
 {
-	const struct philox_op op = {.name = "op"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "other",
-						      .ops = &op,
-						      .n_ops = 1};
+	const struct philox_op_desc op = {.name = "op"};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "other",
+						   .ops = &op,
+						   .n_ops = 1};
 	struct philox_generator *generator;
 	struct philox_region *region;
 	struct philox_state state;
@@ -218,7 +220,7 @@ static void use_context(struct estate *e)
 	REFUSED(philox_context_load_text(e->context, "", 0));
 	REFUSED(philox_context_save(e->context, "/dev/null"));
 	REFUSED(philox_context_load(e->context, "/dev/null"));
-	REFUSED(philox_check(e->context, NULL));
+	REFUSED(philox_context_check(e->context, NULL));
 	REFUSED(philox_generator_create(e->context, 1, &generator));
 	REFUSED(philox_generator_destroy(e->generator));
 	REFUSED(philox_generator_seed(e->generator, 1));
@@ -240,10 +242,10 @@ static void use_region(struct estate *e)
 	size_t n;
 	void *saved;
 
-	REFUSED(philox_region_pending(e->region, &n));
+	REFUSED(philox_region_pending_count(e->region, &n));
 	REFUSED(philox_region_tickets(e->region, tickets, 4, &n));
-	EXPECT(philox_region_cells(e->region) == 0);
-	EXPECT(philox_region_cell(e->region, 0, 0) == SIZE_MAX);
+	EXPECT(philox_region_cell_count(e->region) == 0);
+	EXPECT(philox_region_cell_index(e->region, 0, 0) == SIZE_MAX);
 	REFUSED(philox_forward_begin(e->region, e->stream, 0, &pass));
 	REFUSED(philox_backward_begin(e->region, e->ticket, e->stream, 0,
 				      &pass));
@@ -259,9 +261,10 @@ static void use_region(struct estate *e)
 
 static void use_pass(struct estate *e)
 {
-	const struct philox_fill fill = {.size = sizeof(fill),
-					 .span = philox_elements(0, 4),
-					 .out = e->memory};
+	const struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.span = philox_span_elements(0, 4),
+		.out = e->memory};
 	const struct philox_state *states;
 	struct philox_ticket ticket;
 	struct philox_pass view;
@@ -280,20 +283,21 @@ static void use_pass(struct estate *e)
 
 static void use_rows(struct estate *e)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "more", .count = 4};
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_BITS,
-					     .dtype = PHILOX_U32,
-					     .count = 4,
-					     .pitch = 4,
-					     .out = e->memory};
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .dtype = PHILOX_F32,
-					     .logits = (float *)e->memory + 64,
-					     .vocab = 4,
-					     .pitch = 4,
-					     .tokens = e->memory};
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_BITS,
+						  .dtype = PHILOX_DTYPE_U32,
+						  .count = 4,
+						  .pitch = 4,
+						  .out = e->memory};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .dtype = PHILOX_DTYPE_F32,
+						  .logits = (float *)e->memory +
+							    64,
+						  .vocab = 4,
+						  .pitch = 4,
+						  .tokens = e->memory};
 	struct philox_state states[4] = {{1, 0}};
 	const uint32_t row = 0;
 	struct philox_rows *rows;
@@ -316,8 +320,8 @@ static void use_rows(struct estate *e)
 
 static void use_graph(struct estate *e)
 {
-	struct philox_use_info info = {.size = sizeof(info)};
-	struct philox_use use = {0};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
+	struct philox_launch_pass use = {0};
 	struct philox_graph *graph;
 
 	REFUSED(philox_capture_begin(e->context, e->stream));
@@ -328,7 +332,7 @@ static void use_graph(struct estate *e)
 	REFUSED(philox_graph_prologue(e->graph, e->stream, &use, 1));
 	REFUSED(philox_graph_epilogue(e->graph, PHILOX_OK));
 	REFUSED(philox_graph_launch(e->graph, e->stream, &use, 1));
-	REFUSED(philox_graph_use_info(e->graph, 0, &info));
+	REFUSED(philox_graph_pass_info(e->graph, 0, &info));
 	REFUSED(philox_graph_set_name(e->graph, "name"));
 	REFUSED(philox_graph_destroy(e->graph));
 }
@@ -348,7 +352,7 @@ static void look_at(struct estate *e, const char *device)
 	EXPECT(philox_rows_count(e->rows) == 4);
 	EXPECT(philox_rows_states(e->rows, &states) == PHILOX_OK);
 	EXPECT(!strcmp(philox_graph_name(e->graph), "graph 1"));
-	EXPECT(philox_graph_uses(e->graph) == 1);
+	EXPECT(philox_graph_pass_count(e->graph) == 1);
 	EXPECT(philox_graph_native(e->graph, NULL, NULL) == PHILOX_OK);
 	EXPECT(philox_memory_free(e->device, NULL) == PHILOX_OK);
 }
@@ -377,7 +381,7 @@ static void use_own(const uint32_t *words, const char *device)
 		alarm(ALARM);
 		wrong = 0;
 		REFUSED(philox_device_close(own.device));
-		REFUSED(philox_check(own.context, NULL));
+		REFUSED(philox_context_check(own.context, NULL));
 		_exit(wrong);
 	}
 	EXPECT(end_of(grandchild) == 0);
@@ -457,7 +461,7 @@ static pid_t fork_locked(struct estate *e)
 /* Everything goes on in the parent as if nothing had happened. */
 static void go_on(struct estate *e)
 {
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_graph *graph;
 	struct philox_ticket ticket;
 	philox_native_graph native;

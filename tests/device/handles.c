@@ -33,11 +33,11 @@ struct things {
 
 static void make_things(struct things *t, const char *device)
 {
-	const struct philox_op op = {.name = "op"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const struct philox_op_desc op = {.name = "op"};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "layer",
+						   .ops = &op,
+						   .n_ops = 1};
 
 	OK(philox_device_open(device, &t->device));
 	OK(philox_device_open(device, &t->other));
@@ -50,8 +50,8 @@ static void make_things(struct things *t, const char *device)
 	OK(philox_memory_set(t->device, t->of[MEMORY], 0, 64, t->of[STREAM]));
 	OK(philox_stream_end_capture(t->device, t->of[STREAM],
 				     (philox_native_graph *)&t->of[GRAPH]));
-	OK(philox_native_instantiate(t->device, t->of[GRAPH],
-				     (philox_native_exec *)&t->of[EXEC]));
+	OK(philox_native_graph_instantiate(t->device, t->of[GRAPH],
+					   (philox_native_exec *)&t->of[EXEC]));
 	OK(philox_capture_begin(t->context, t->of[STREAM]));
 	OK(philox_capture_end(t->context, t->of[STREAM],
 			      (struct philox_graph **)&t->of[OURS]));
@@ -101,12 +101,12 @@ static enum philox_status destroy_event(struct things *t, void *handle)
 
 static enum philox_status count_nodes(struct things *t, void *handle)
 {
-	return philox_native_graph_nodes(t->device, handle, &nodes);
+	return philox_native_graph_node_count(t->device, handle, &nodes);
 }
 
 static enum philox_status instantiate(struct things *t, void *handle)
 {
-	return philox_native_instantiate(t->device, handle, &made_exec);
+	return philox_native_graph_instantiate(t->device, handle, &made_exec);
 }
 
 static enum philox_status destroy_graph(struct things *t, void *handle)
@@ -116,7 +116,7 @@ static enum philox_status destroy_graph(struct things *t, void *handle)
 
 static enum philox_status launch(struct things *t, void *handle)
 {
-	return philox_native_launch(t->device, handle, t->of[STREAM]);
+	return philox_native_exec_launch(t->device, handle, t->of[STREAM]);
 }
 
 static enum philox_status destroy_exec(struct things *t, void *handle)
@@ -139,10 +139,10 @@ static const struct {
 	{"philox_stream_destroy", STREAM, destroy_stream},
 	{"philox_event_record", EVENT, record_event},
 	{"philox_event_destroy", EVENT, destroy_event},
-	{"philox_native_graph_nodes", GRAPH, count_nodes},
-	{"philox_native_instantiate", GRAPH, instantiate},
+	{"philox_native_graph_node_count", GRAPH, count_nodes},
+	{"philox_native_graph_instantiate", GRAPH, instantiate},
 	{"philox_native_graph_destroy", GRAPH, destroy_graph},
-	{"philox_native_launch", EXEC, launch},
+	{"philox_native_exec_launch", EXEC, launch},
 	{"philox_native_exec_destroy", EXEC, destroy_exec},
 	{"philox_memory_free", MEMORY, free_memory},
 };

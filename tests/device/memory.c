@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <philox/layout.h>
+#include <philox/fill.h>
 #include "lib/device/device.h"
 #include "lib/device/host/host.h"
 #include "lib/kernels/host/host.h"
@@ -41,7 +41,7 @@ static const struct philox_rng some_state = {.state = {1, 4}};
 
 static enum philox_status fill_with(const struct bench *b,
 				    struct philox_rng rng,
-				    struct philox_fill fill)
+				    struct philox_fill_desc fill)
 {
 	fill.size = sizeof(fill);
 	fill.p = 0.5;
@@ -51,21 +51,23 @@ static enum philox_status fill_with(const struct bench *b,
 
 static enum philox_status fill_words(const struct bench *b, void *const at[])
 {
-	return fill_with(b, some_state,
-			 (struct philox_fill){.dist = PHILOX_BITS,
-					      .dtype = PHILOX_U64,
-					      .span = philox_elements(3, N),
-					      .out = at[0]});
+	return fill_with(
+		b, some_state,
+		(struct philox_fill_desc){.dist = PHILOX_DIST_BITS,
+					  .dtype = PHILOX_DTYPE_U64,
+					  .span = philox_span_elements(3, N),
+					  .out = at[0]});
 }
 
 static enum philox_status fill_dropout(const struct bench *b, void *const at[])
 {
-	return fill_with(b, some_state,
-			 (struct philox_fill){.dist = PHILOX_DROPOUT,
-					      .dtype = PHILOX_F32,
-					      .span = philox_elements(0, N),
-					      .out = at[0],
-					      .in = at[1]});
+	return fill_with(
+		b, some_state,
+		(struct philox_fill_desc){.dist = PHILOX_DIST_DROPOUT,
+					  .dtype = PHILOX_DTYPE_F32,
+					  .span = philox_span_elements(0, N),
+					  .out = at[0],
+					  .in = at[1]});
 }
 
 static enum philox_status fill_in_place(const struct bench *b, void *const at[])
@@ -75,59 +77,62 @@ static enum philox_status fill_in_place(const struct bench *b, void *const at[])
 
 static enum philox_status fill_rounded(const struct bench *b, void *const at[])
 {
-	return fill_with(b, some_state,
-			 (struct philox_fill){.dist = PHILOX_STOCHASTIC_ROUND,
-					      .dtype = PHILOX_BF16,
-					      .span = philox_elements(0, N),
-					      .out = at[0],
-					      .in = at[1]});
+	return fill_with(
+		b, some_state,
+		(struct philox_fill_desc){.dist = PHILOX_DIST_STOCHASTIC_ROUND,
+					  .dtype = PHILOX_DTYPE_BF16,
+					  .span = philox_span_elements(0, N),
+					  .out = at[0],
+					  .in = at[1]});
 }
 
 static enum philox_status fill_shard(const struct bench *b, void *const at[])
 {
-	return fill_with(
-		b, some_state,
-		(struct philox_fill){.dist = PHILOX_DROPOUT,
-				     .dtype = PHILOX_F16,
-				     .span = philox_shard(7, 3, COLUMNS, 1000),
-				     .out = at[0],
-				     .in = at[1]});
+	return fill_with(b, some_state,
+			 (struct philox_fill_desc){
+				 .dist = PHILOX_DIST_DROPOUT,
+				 .dtype = PHILOX_DTYPE_F16,
+				 .span = philox_span_rows(7, 3, COLUMNS, 1000),
+				 .out = at[0],
+				 .in = at[1]});
 }
 
 static enum philox_status fill_from_cell(const struct bench *b,
 					 void *const at[])
 {
-	return fill_with(b, (struct philox_rng){.cell = at[1]},
-			 (struct philox_fill){.dist = PHILOX_NORMAL,
-					      .dtype = PHILOX_F32,
-					      .span = philox_elements(0, N),
-					      .out = at[0]});
+	return fill_with(
+		b, (struct philox_rng){.cell = at[1]},
+		(struct philox_fill_desc){.dist = PHILOX_DIST_NORMAL,
+					  .dtype = PHILOX_DTYPE_F32,
+					  .span = philox_span_elements(0, N),
+					  .out = at[0]});
 }
 
 static enum philox_status fill_layout(const struct bench *b, void *const at[])
 {
-	const struct philox_layout layout = {.size = sizeof(layout),
-					     .kind = PHILOX_LAYOUT_NVFUSER};
+	const struct philox_layout_desc layout = {
+		.size = sizeof(layout), .kind = PHILOX_LAYOUT_NVFUSER};
 
-	return fill_with(b, some_state,
-			 (struct philox_fill){.dist = PHILOX_UNIFORM,
-					      .dtype = PHILOX_F32,
-					      .span = philox_elements(0, N),
-					      .out = at[0],
-					      .layout = &layout});
+	return fill_with(
+		b, some_state,
+		(struct philox_fill_desc){.dist = PHILOX_DIST_UNIFORM,
+					  .dtype = PHILOX_DTYPE_F32,
+					  .span = philox_span_elements(0, N),
+					  .out = at[0],
+					  .layout = &layout});
 }
 
 static enum philox_status draw_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
 		.size = sizeof(list), .indices = at[2], .mask = at[3], .n = N};
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_UNIFORM,
-					     .dtype = PHILOX_F64,
-					     .count = COLUMNS,
-					     .pitch = PITCH,
-					     .out = at[0],
-					     .counts = at[1]};
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_UNIFORM,
+						  .dtype = PHILOX_DTYPE_F64,
+						  .count = COLUMNS,
+						  .pitch = PITCH,
+						  .out = at[0],
+						  .counts = at[1]};
 
 	return philox_rows_fill(b->rows, b->f->stream, &list, &fill);
 }
@@ -144,13 +149,13 @@ static enum philox_status draw_drafts(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
 		.size = sizeof(list), .indices = at[1], .steps = at[2], .n = N};
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_UNIFORM,
-					     .dtype = PHILOX_F64,
-					     .count = COLUMNS,
-					     .pitch = PITCH,
-					     .out = at[0],
-					     .flags = PHILOX_ROWS_KEEP};
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_UNIFORM,
+						  .dtype = PHILOX_DTYPE_F64,
+						  .count = COLUMNS,
+						  .pitch = PITCH,
+						  .out = at[0],
+						  .flags = PHILOX_ROWS_KEEP};
 
 	return philox_rows_fill(b->rows, b->f->stream, &list, &fill);
 }
@@ -163,25 +168,26 @@ static enum philox_status advance_by(const struct bench *b, void *const at[])
 	return philox_rows_advance_by(b->rows, b->f->stream, &list, 4, at[1]);
 }
 
-static struct philox_sample sample_of(const void *logits,
-				      const float *temperatures,
-				      int32_t *tokens, uint64_t *keys)
+static struct philox_sample_desc sample_of(const void *logits,
+					   const float *temperatures,
+					   int32_t *tokens, uint64_t *keys)
 {
-	return (struct philox_sample){.size = sizeof(struct philox_sample),
-				      .logits = logits,
-				      .dtype = PHILOX_F16,
-				      .vocab = COLUMNS,
-				      .pitch = PITCH,
-				      .temperatures = temperatures,
-				      .tokens = tokens,
-				      .keys = keys};
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits,
+		.dtype = PHILOX_DTYPE_F16,
+		.vocab = COLUMNS,
+		.pitch = PITCH,
+		.temperatures = temperatures,
+		.tokens = tokens,
+		.keys = keys};
 }
 
 static enum philox_status sample_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
 		.size = sizeof(list), .indices = at[4], .mask = at[5], .n = N};
-	const struct philox_sample sample =
+	const struct philox_sample_desc sample =
 		sample_of(at[0], at[1], at[2], at[3]);
 
 	return philox_sample_rows(b->rows, b->f->stream, &list, &sample);
@@ -189,7 +195,7 @@ static enum philox_status sample_rows(const struct bench *b, void *const at[])
 
 static enum philox_status sample_states(const struct bench *b, void *const at[])
 {
-	const struct philox_sample sample =
+	const struct philox_sample_desc sample =
 		sample_of(at[0], at[1], at[2], at[3]);
 
 	return philox_sample_states(b->f->device, b->f->stream, at[4], N,
@@ -198,16 +204,16 @@ static enum philox_status sample_states(const struct bench *b, void *const at[])
 
 static enum philox_status sample_seeds(const struct bench *b, void *const at[])
 {
-	const struct philox_seeds slots = {.size = sizeof(slots),
-					   .seeds = at[1],
-					   .positions = at[2],
-					   .count = N};
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = at[0],
-					     .dtype = PHILOX_F16,
-					     .vocab = COLUMNS,
-					     .pitch = PITCH,
-					     .tokens = at[3]};
+	const struct philox_seed_list slots = {.size = sizeof(slots),
+					       .seeds = at[1],
+					       .positions = at[2],
+					       .count = N};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = at[0],
+						  .dtype = PHILOX_DTYPE_F16,
+						  .vocab = COLUMNS,
+						  .pitch = PITCH,
+						  .tokens = at[3]};
 
 	return philox_sample_seeds(b->f->device, b->f->stream, &slots, NULL,
 				   &sample);
@@ -271,7 +277,7 @@ static const struct kind kinds[] = {
 
 static struct bench open_bench(struct fixture *f)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "rows", .count = 1};
 	struct bench b = {.f = f};
 
@@ -388,18 +394,18 @@ PROMISE(memory, of_a_pass_is_named_with_region_and_operator)
 {
 	struct philox_region *region = make_region(f, "layer");
 	float *x = make_memory(f, 64), *y = make_memory(f, 60);
-	struct philox_span span = philox_elements(0, 16);
+	struct philox_span span = philox_span_elements(0, 16);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 0.5, x, y),
+	FAILS(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5, x, y),
 	      PHILOX_ERROR_INVALID);
 	NAMES("region 'layer', op 1 'second': fill: out: 64 bytes");
-	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 0.5, y, x),
+	FAILS(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5, y, x),
 	      PHILOX_ERROR_INVALID);
 	NAMES("region 'layer', op 1 'second': fill: in: 64 bytes");
-	OK(philox_dropout(&pass, 1, PHILOX_F32, span, 0.5, x, x));
+	OK(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5, x, x));
 	OK(philox_forward_commit(&pass, &ticket));
 }
 
@@ -416,18 +422,19 @@ PROMISE(memory, of_empty_calls_may_be_null)
 {
 	struct bench b = open_bench(f);
 	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_BITS,
-					     .dtype = PHILOX_U32,
-					     .count = 1,
-					     .pitch = 1};
-	struct philox_row_fill nothing = fill;
-	const struct philox_sample sample = sample_of(NULL, NULL, NULL, NULL);
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_BITS,
+						  .dtype = PHILOX_DTYPE_U32,
+						  .count = 1,
+						  .pitch = 1};
+	struct philox_row_fill_desc nothing = fill;
+	const struct philox_sample_desc sample =
+		sample_of(NULL, NULL, NULL, NULL);
 
 	nothing.count = 0;
 	OK(fill_with(&b, some_state,
-		     (struct philox_fill){.dist = PHILOX_DROPOUT,
-					  .dtype = PHILOX_F32}));
+		     (struct philox_fill_desc){.dist = PHILOX_DIST_DROPOUT,
+					       .dtype = PHILOX_DTYPE_F32}));
 	OK(philox_rows_fill(b.rows, f->stream, &none, &fill));
 	OK(philox_rows_fill(b.rows, f->stream, NULL, &nothing));
 	OK(philox_sample_rows(b.rows, f->stream, &none, &sample));
@@ -486,10 +493,10 @@ static unsigned any(unsigned below)
 static void ends_where_it_ends(const struct bench *b, char *memory, size_t size)
 {
 	const size_t words = size / 8 * 8;
-	struct philox_fill fill = {.dist = PHILOX_BITS,
-				   .dtype = PHILOX_U64,
-				   .span = philox_elements(0, 1),
-				   .out = memory + words - 8};
+	struct philox_fill_desc fill = {.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U64,
+					.span = philox_span_elements(0, 1),
+					.out = memory + words - 8};
 
 	OK(fill_with(b, some_state, fill));
 	fill.span.count = 2;
@@ -598,8 +605,8 @@ Test(memory, that_is_plain_is_always_taken_where_the_host_reads_it)
 	OK(philox_rows_get(b.rows, f.stream, 0, 1, &read));
 	OK(philox_memory_copy(f.device, memory, &state, sizeof(state),
 			      f.stream));
-	OK(philox_launch_host(f.device, f.stream, write_there, &to,
-			      sizeof(to)));
+	OK(philox_stream_launch_host(f.device, f.stream, write_there, &to,
+				     sizeof(to)));
 	OK(philox_stream_synchronize(f.device, f.stream));
 	cr_assert(read.seed == 1 && read.offset == 8 && number == 7);
 	FAILS(philox_memory_set(f.device, &number, 0, sizeof(number), f.stream),
@@ -657,7 +664,7 @@ static size_t nodes_of(struct fixture *f, struct philox_graph *graph)
 	size_t nodes;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_graph_nodes(f->device, native, &nodes));
+	OK(philox_native_graph_node_count(f->device, native, &nodes));
 	return nodes;
 }
 
@@ -690,7 +697,7 @@ PROMISE(memory, that_is_refused_leaves_a_capture_as_it_was)
 GRAPH_PROMISE(memory, that_is_refused_leaves_a_captured_pass_as_it_was)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_span span = philox_elements(0, COUNT);
+	struct philox_span span = philox_span_elements(0, COUNT);
 	uint32_t *array = make_array(f), *small = make_memory(f, 4 * COUNT - 4);
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
@@ -698,7 +705,7 @@ GRAPH_PROMISE(memory, that_is_refused_leaves_a_captured_pass_as_it_was)
 
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_bits(&pass, 0, PHILOX_U32, span, small),
+	FAILS(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span, small),
 	      PHILOX_ERROR_INVALID);
 	NAMES("region 'layer', op 0 'first': fill: out: 32 bytes");
 	draw(&pass, array);
@@ -731,7 +738,8 @@ static void free_one(const struct bench *b, const struct kind *kind, size_t i)
 			 philox_graph_name(graph));
 		NAMES(text);
 	}
-	FAILS(philox_native_launch(f->device, native_exec(graph), f->stream),
+	FAILS(philox_native_exec_launch(f->device, native_exec(graph),
+					f->stream),
 	      PHILOX_ERROR_INVALID);
 	names_array(kind, i, 64, 64 + kind->arrays[i].size);
 	OK(philox_graph_destroy(graph));
@@ -859,11 +867,11 @@ GRAPH_PROMISE(memory, that_was_freed_leaves_the_ledger_as_it_was)
 	uint32_t *array = zeros(&b, sizeof(struct numbers));
 	struct philox_graph *forwards = record_forward(f, region, 0, array);
 	struct philox_graph *backwards = record_backward(f, region, array);
-	struct philox_use use = {{0, 0}, 0, 0};
-	struct philox_use of_kept = {kept.ticket, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
+	struct philox_launch_pass of_kept = {kept.ticket, 0, 0};
 	struct ledger_view before;
 
-	backward(f, &kept, PHILOX_RETAIN);
+	backward(f, &kept, PHILOX_PASS_RETAIN);
 	before = look(f, region);
 	OK(philox_memory_free(f->device, array));
 	FAILS(philox_graph_launch(forwards, f->stream, &use, 1),
@@ -878,7 +886,7 @@ GRAPH_PROMISE(memory, that_was_freed_leaves_the_ledger_as_it_was)
 	unchanged(f, region, &before);
 	SAME(forward(f, region).saw, before.next, "numbers were burnt");
 	backward(f, &kept, 0);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 /* --- arguments that are replaced ------------------------------------------ */
@@ -921,7 +929,8 @@ static void make_root(struct fixture *f, struct root *root, void *memory,
 	FAILS(device_graph_set_kernel(f->device, root->node,
 				      to_memory(root, small)),
 	      PHILOX_ERROR_INVALID);
-	OK(philox_native_instantiate(f->device, root->graph, &root->exec));
+	OK(philox_native_graph_instantiate(f->device, root->graph,
+					   &root->exec));
 }
 
 PROMISE(memory, of_arguments_that_are_replaced_is_not_needed)
@@ -940,11 +949,11 @@ PROMISE(memory, of_arguments_that_are_replaced_is_not_needed)
 				  to_memory(&root, updated)));
 	OK(philox_memory_free(f->device, old));
 	OK(device_exec_check(f->device, root.exec));
-	OK(philox_native_launch(f->device, root.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, root.exec, f->stream));
 	OK(philox_memory_free(f->device, updated));
 	FAILS(device_exec_check(f->device, root.exec), PHILOX_ERROR_INVALID);
 	NAMES("out: 40 bytes");
-	FAILS(philox_native_launch(f->device, root.exec, f->stream),
+	FAILS(philox_native_exec_launch(f->device, root.exec, f->stream),
 	      PHILOX_ERROR_INVALID);
 	NAMES("out: 40 bytes");
 	OK(philox_native_exec_destroy(f->device, root.exec));

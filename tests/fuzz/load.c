@@ -7,8 +7,8 @@
  * An input is loaded as it is, and again with the checksum that makes its lines
  * valid, into a context with tables of rows, into one without and into one that
  * is a rank of a mesh. A text that is refused must leave the context as it was;
- * one that is loaded must be what the context saves. It is taken for the text of
- * a rank, too: alone it agrees with itself, and twice it is of one rank.
+ * one that is loaded must be what the context saves. It is taken for the text
+ * of a rank, too: alone it agrees with itself, and twice it is of one rank.
  * tests/save/load.c runs the corpus.
  */
 #include <inttypes.h>
@@ -33,16 +33,16 @@ static void make_region(struct philox_context *context, const char *name,
 			struct philox_generator *generator, uint32_t flags,
 			const char *const *differs, size_t n_differs)
 {
-	const struct philox_op ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = name,
-						      .ops = ops,
-						      .n_ops = 2,
-						      .generator = generator,
-						      .pending = 4,
-						      .flags = flags,
-						      .differs = differs,
-						      .n_differs = n_differs};
+	const struct philox_op_desc ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = name,
+						   .ops = ops,
+						   .n_ops = 2,
+						   .generator = generator,
+						   .pending = 4,
+						   .flags = flags,
+						   .differs = differs,
+						   .n_differs = n_differs};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
@@ -60,10 +60,10 @@ static void make_region(struct philox_context *context, const char *name,
 static void make_rows(struct philox_context *context, const char *name,
 		      struct philox_generator *generator, uint32_t count)
 {
-	const struct philox_rows_options options = {.size = sizeof(options),
-						    .name = name,
-						    .count = count,
-						    .generator = generator};
+	const struct philox_rows_desc options = {.size = sizeof(options),
+						 .name = name,
+						 .count = count,
+						 .generator = generator};
 	struct philox_rows *rows;
 
 	must(!philox_rows_create(context, &options, &rows));
@@ -95,7 +95,8 @@ static struct philox_context *make_context(struct philox_device *device,
 	if (setting == MESH)
 		join_mesh(context);
 	make_region(context, "layer", NULL, 0, NULL, 0);
-	make_region(context, "shared", generator, PHILOX_SHARED, NULL, 0);
+	make_region(context, "shared", generator, PHILOX_REGION_SHARED, NULL,
+		    0);
 	make_region(context, "gone", NULL, 0, axes, setting == MESH);
 	if (setting == MESH)
 		make_region(context, "noise", NULL, 0, axes, 2);

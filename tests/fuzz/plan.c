@@ -51,8 +51,8 @@ static enum philox_status fail(void *user, struct philox_run *run)
 
 static struct philox_runner *make_runner(struct philox_context *context)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct philox_runner *runner;
 
 	options.name = "runner";
@@ -63,8 +63,8 @@ static struct philox_runner *make_runner(struct philox_context *context)
 
 static struct philox_function *make_little(struct philox_runner *runner)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = "a";
@@ -80,13 +80,13 @@ static struct philox_function *make_little(struct philox_runner *runner)
 
 static struct philox_function *make_whole(struct philox_runner *runner)
 {
-	const struct philox_input inputs[] = {
+	const struct philox_input_desc inputs[] = {
 		{.name = "x", .alignment = 16, .elements = 1},
 		{.name = "rest", .kind = PHILOX_INPUT_AUTOMATIC}};
-	const struct philox_output_info output = {.name = "y", .elements = 1};
-	const struct philox_value value = {.name = "rate", .bytes = 4};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	const struct philox_output_desc output = {.name = "y", .elements = 1};
+	const struct philox_param_desc value = {.name = "rate", .bytes = 4};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = "whole";
@@ -122,7 +122,7 @@ static void call_whole(struct philox_function *function)
 	const struct philox_call_input inputs[] = {
 		{.address = memory, .bytes = 128},
 		{.address = memory, .bytes = 64}};
-	const struct philox_call_value value = {"rate", 4};
+	const struct philox_call_param value = {"rate", 4};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.key = "one";
@@ -139,7 +139,7 @@ static char *save(struct philox_runner *runner)
 {
 	char *text;
 
-	must(!philox_runner_save_text(runner, &text, NULL));
+	must(!philox_plan_save_text(runner, &text, NULL));
 	return text;
 }
 
@@ -171,7 +171,7 @@ static int load(struct philox_context *context, const char *text, size_t size)
 	struct philox_function *little = make_little(runner);
 	struct philox_function *whole = make_whole(runner);
 	char *before = save(runner), *after;
-	enum philox_status status = philox_runner_load_text(runner, text, size);
+	enum philox_status status = philox_plan_load_text(runner, text, size);
 
 	after = save(runner);
 	if (status == PHILOX_OK) {

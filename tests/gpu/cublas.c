@@ -143,8 +143,9 @@ static enum philox_status multiply(struct bed *bed, struct philox_run *run,
 static enum philox_status drop(const struct philox_pass *pass, const float *in,
 			       float *out)
 {
-	return philox_dropout(pass, 0, PHILOX_F32,
-			      philox_elements(0, SIDE * SIDE), 0.5, in, out);
+	return philox_pass_dropout(pass, 0, PHILOX_DTYPE_F32,
+				   philox_span_elements(0, SIDE * SIDE), 0.5,
+				   in, out);
 }
 
 static enum philox_status forward(void *user, struct philox_run *run)
@@ -202,10 +203,10 @@ static struct philox_function *make(
 	enum philox_status (*body)(void *user, struct philox_run *run),
 	size_t n_inputs, size_t n_outputs)
 {
-	struct philox_input inputs[2];
-	struct philox_output_info outputs[2];
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_input_desc inputs[2];
+	struct philox_output_desc outputs[2];
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	memset(inputs, 0, sizeof(inputs));
@@ -255,8 +256,8 @@ static void begin(struct bed *bed)
 {
 	const char *op = "dropout";
 	const size_t n = (size_t)bed->depth * SIDE;
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	TRY(philox_context_create(bed->device, &bed->context));
 	TRY(philox_region_create_named(bed->context, "layer", &op, 1,
@@ -288,8 +289,8 @@ static void end(struct bed *bed)
 
 /* Takes the last output, and releases all. */
 static uint32_t call(struct bed *bed, struct philox_function *function,
-		     struct philox_use *use, struct philox_output *outputs,
-		     size_t n)
+		     struct philox_launch_pass *use,
+		     struct philox_output *outputs, size_t n)
 {
 	const size_t bytes = (size_t)bed->depth * SIDE * sizeof(float);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -322,7 +323,7 @@ static void take(struct bed *bed, const struct philox_output *output,
 static void step(struct bed *bed, struct result *result,
 		 float mask[SIDE * SIDE])
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_output y, back[2];
 
 	result->kinds[0] = call(bed, bed->forward, &use, &y, 1);

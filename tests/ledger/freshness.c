@@ -27,11 +27,11 @@ PROMISE(freshness, no_two_forwards_share_numbers)
 
 PROMISE(freshness, a_region_advances_by_its_largest_operator)
 {
-	const struct philox_op ops[] = {{"small", 1, 0}, {"large", 1, 96}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "wide",
-						.ops = ops,
-						.n_ops = 2};
+	const struct philox_op_desc ops[] = {{"small", 1, 0}, {"large", 1, 96}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "wide",
+					     .ops = ops,
+					     .n_ops = 2};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));
@@ -133,7 +133,7 @@ PROMISE(freshness, tickets_keep_their_numbers_over_a_new_seed)
 		SAME(old[i].saw, predict(100 + i, "layer", 0), "restarted");
 	}
 	PENDING(region, 3);
-	backward(f, &old[1], PHILOX_RETAIN);
+	backward(f, &old[1], PHILOX_PASS_RETAIN);
 	backward(f, &old[2], 0);
 	OK(philox_generator_seed(root, 100));
 	backward(f, &old[0], 0);
@@ -232,11 +232,11 @@ PROMISE(freshness, a_name_without_a_region_is_seeded_anew_too)
 /* Numbers issued under one of two could repeat when the other is seeded. */
 PROMISE(freshness, a_name_stays_with_its_generator)
 {
-	const struct philox_op op = {"only", 1, 0};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1};
+	const struct philox_op_desc op = {"only", 1, 0};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct philox_generator *one, *other;
 	struct philox_region *region, *refused = NULL;
 	struct numbers seen;
@@ -279,12 +279,14 @@ PROMISE(freshness, a_name_outlives_its_generator)
 static void has_no_numbers_left(struct fixture *f, struct philox_region *region,
 				struct philox_graph *warm_up)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_pass pass;
 
-	FAILS(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass),
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				   &pass),
 	      PHILOX_ERROR_OVERFLOW);
-	FAILS(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass),
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP,
+				   &pass),
 	      PHILOX_ERROR_OVERFLOW);
 	NAMES("huge");
 	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
@@ -294,29 +296,29 @@ static void has_no_numbers_left(struct fixture *f, struct philox_region *region,
 
 static void warm_ups_end(struct fixture *f, unsigned flags, uint64_t last)
 {
-	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1,
-						.flags = flags};
+	const struct philox_op_desc op = {"huge", 1, UINT64_C(1) << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = flags};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_graph *warm_up;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	OK(philox_region_create(f->context, &options, &region));
 	record_begin(f);
-	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP, &pass));
 	OK(philox_forward_commit(&pass, NULL));
 	warm_up = record_end(f);
 	for (uint64_t i = 0; i <= last; i++) {
 		OK(philox_graph_launch(warm_up, f->stream, &use, 1));
-		OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP,
+		OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP,
 					&pass));
 		OK(philox_forward_commit(&pass, NULL));
-		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
-					&pass));
+		OK(philox_forward_begin(region, f->stream,
+					PHILOX_PASS_INFERENCE, &pass));
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	has_no_numbers_left(f, region, warm_up);
@@ -341,17 +343,17 @@ GRAPH_PROMISE(freshness, warm_ups_end_where_their_generator_does)
 
 	OK(philox_generator_set_state(philox_context_generator(f->context),
 				      late));
-	warm_ups_end(f, PHILOX_SHARED, 0);
+	warm_ups_end(f, PHILOX_REGION_SHARED, 0);
 }
 
 PROMISE(freshness, the_last_offset_but_one_is_used)
 {
-	const struct philox_op op = {"only", 1, 4};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1,
-						.flags = PHILOX_SHARED};
+	const struct philox_op_desc op = {"only", 1, 4};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = PHILOX_REGION_SHARED};
 	struct philox_state late = {0, UINT64_MAX - 7};
 	struct philox_region *region;
 	struct philox_pass pass;
@@ -359,10 +361,12 @@ PROMISE(freshness, the_last_offset_but_one_is_used)
 	OK(philox_generator_set_state(philox_context_generator(f->context),
 				      late));
 	OK(philox_region_create(f->context, &options, &region));
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	cr_assert_eq(pass.state.offset, late.offset);
 	OK(philox_forward_commit(&pass, NULL));
-	FAILS(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass),
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				   &pass),
 	      PHILOX_ERROR_OVERFLOW);
 }
 
@@ -370,11 +374,11 @@ PROMISE(freshness, the_last_offset_but_one_is_used)
 Test(freshness, offsets_end_before_they_wrap)
 {
 	enum { FORWARDS = 1 << 8 };
-	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1};
+	const struct philox_op_desc op = {"huge", 1, UINT64_C(1) << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
@@ -389,7 +393,7 @@ Test(freshness, offsets_end_before_they_wrap)
 	OK(philox_forward_commit(&pass, &ticket));
 	for (made = 1;; made++) {
 		status = philox_forward_begin(region, f.stream,
-					      PHILOX_INFERENCE, &pass);
+					      PHILOX_PASS_INFERENCE, &pass);
 		if (status != PHILOX_OK || made > FORWARDS)
 			break;
 		OK(philox_pass_rng(&pass, 0, 0, &rng));

@@ -87,7 +87,7 @@ PROMISE(generator, folding_gives_each_rank_a_stream_of_its_own)
 	for (uint64_t rank = 0; rank < 4; rank++) {
 		OK(philox_generator_seed(default_of(f), 9));
 		OK(philox_generator_fold(default_of(f), rank));
-		saw[rank] = forward_numbers(f, region, PHILOX_INFERENCE);
+		saw[rank] = forward_numbers(f, region, PHILOX_PASS_INFERENCE);
 		for (uint64_t other = 0; other < rank; other++)
 			FRESH(saw[rank], saw[other], "ranks");
 	}
@@ -100,10 +100,10 @@ PROMISE(generator, a_state_can_be_copied_to_the_device_and_drawn_from)
 {
 	struct philox_state *cell = make_memory(f, sizeof(*cell));
 	uint32_t *from_cell = make_array(f), *by_value = make_array(f);
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = WORDS}};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = WORDS}};
 	struct philox_state state = {77, 16};
 	struct philox_rng rng = {{0, 0}, cell};
 
@@ -127,7 +127,7 @@ GRAPH_PROMISE(generator, a_captured_copy_follows_the_generator)
 	record_begin(f);
 	OK(philox_generator_copy_state(default_of(f), f->stream, cell));
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 0);
+	cr_assert_eq(philox_graph_pass_count(graph), 0);
 	for (uint64_t i = 0; i < 3; i++) {
 		struct philox_state state = {100 + i, 8 * i};
 
@@ -135,22 +135,22 @@ GRAPH_PROMISE(generator, a_captured_copy_follows_the_generator)
 		OK(philox_graph_launch(graph, f->stream, NULL, 0));
 		STATE_IS(read_state(f, cell), 100 + i, 8 * i);
 	}
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	cr_assert(philox_is_poison(read_state(f, cell)));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	OK(philox_graph_destroy(graph));
 }
 
 GRAPH_PROMISE(generator, a_captured_copy_has_its_place_among_the_passes)
 {
-	struct philox_op op = {.name = "op", .advance = 20};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1,
-						.flags = PHILOX_SHARED};
+	struct philox_op_desc op = {.name = "op", .advance = 20};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = PHILOX_REGION_SHARED};
 	struct philox_state *cells = make_memory(f, 3 * sizeof(*cells));
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct philox_region *region;
 	struct philox_graph *graph;
 	struct philox_pass pass;
@@ -162,8 +162,8 @@ GRAPH_PROMISE(generator, a_captured_copy_has_its_place_among_the_passes)
 					       &cells[i]));
 		if (i == 2)
 			break;
-		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
-					&pass));
+		OK(philox_forward_begin(region, f->stream,
+					PHILOX_PASS_INFERENCE, &pass));
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	graph = record_end(f);
@@ -180,11 +180,11 @@ GRAPH_PROMISE(generator, a_graph_can_draw_from_the_state_it_has_copied)
 {
 	struct philox_state *cell = make_memory(f, sizeof(*cell));
 	uint32_t *in_graph = make_array(f), *by_value = make_array(f);
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = WORDS},
-				   .out = in_graph};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = WORDS},
+					.out = in_graph};
 	struct philox_rng from_cell = {{0, 0}, cell};
 	struct philox_graph *graph;
 

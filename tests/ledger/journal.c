@@ -118,7 +118,8 @@ static void use_passes(struct fixture *f, struct philox_region *region)
 	OK(philox_pass_abort(&pass));
 	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
 	OK(philox_backward_commit(&pass, 0));
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_pass_abort(&pass));
 	OK(philox_ticket_release(region, step(f, region), f->stream));
 }
@@ -132,7 +133,7 @@ static struct philox_graph *capture_three(struct fixture *f,
 
 	record_begin(f);
 	ticket = captured_forward(f, region, 0, array);
-	captured_backward(f, region, ticket, PHILOX_RETAIN, array);
+	captured_backward(f, region, ticket, PHILOX_PASS_RETAIN, array);
 	captured_backward(f, region, named, 0, array);
 	return record_end(f);
 }
@@ -140,7 +141,7 @@ static struct philox_graph *capture_three(struct fixture *f,
 static void use_graphs(struct fixture *f, struct philox_region *region)
 {
 	struct philox_graph *graph = capture_three(f, region);
-	struct philox_use uses[3];
+	struct philox_launch_pass uses[3];
 	struct philox_pass pass;
 
 	memset(uses, 0, sizeof(uses));
@@ -152,9 +153,9 @@ static void use_graphs(struct fixture *f, struct philox_region *region)
 	FAILS(philox_graph_launch(graph, f->stream, uses, 3),
 	      PHILOX_ERROR_DEVICE);
 	OK(philox_graph_launch(graph, f->stream, uses, 3));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	OK(philox_graph_destroy(graph));
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
@@ -344,7 +345,7 @@ GRAPH_PROMISE(journal, names_the_pass_that_a_pass_is_linked_to)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_ticket ticket = {0};
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 	struct philox_graph *graph;
 	struct philox_pass pass;
 	const char *use;
@@ -653,13 +654,13 @@ static struct philox_mesh journal_mesh_of(struct philox_axis *axes, uint32_t n)
 static void make_differing(struct fixture *f, const char *name,
 			   const char *const *differs, size_t n)
 {
-	const struct philox_op op = {.name = "only"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = &op,
-						.n_ops = 1,
-						.differs = differs,
-						.n_differs = n};
+	const struct philox_op_desc op = {.name = "only"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = &op,
+					     .n_ops = 1,
+					     .differs = differs,
+					     .n_differs = n};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));

@@ -40,7 +40,8 @@ static void drop_ones(const struct philox_pass *pass, float *array, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		array[i] = 1;
-	OK(philox_dropout(pass, 0, PHILOX_F32, span, 0.25, array, array));
+	OK(philox_pass_dropout(pass, 0, PHILOX_DTYPE_F32, span, 0.25, array,
+			       array));
 }
 
 PROMISE(ledger, the_backwards_dropout_mask_is_the_forwards)
@@ -113,7 +114,7 @@ PROMISE(ledger, a_ticket_outlives_thousands_of_newer_ones)
 		OK(philox_forward_commit(&pass, &ticket));
 		OK(philox_ticket_release(region, ticket, f->stream));
 	}
-	backward(f, &older, PHILOX_RETAIN);
+	backward(f, &older, PHILOX_PASS_RETAIN);
 	backward(f, &old, 0);
 	backward(f, &older, 0);
 	PENDING(region, 0);
@@ -170,7 +171,7 @@ PROMISE(ledger, a_backward_redraws_parts_in_any_order_and_number)
 		struct philox_span span = {.first = first,
 					   .count = COUNT - first};
 
-		OK(philox_bits(&pass, 2, PHILOX_U32, span, part));
+		OK(philox_pass_bits(&pass, 2, PHILOX_DTYPE_U32, span, part));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		cr_assert_eq(memcmp(part, &made.saw.word[3 * COUNT + first],
 				    (COUNT - first) * sizeof(*part)),
@@ -187,9 +188,9 @@ PROMISE(ledger, a_retained_ticket_serves_any_number_of_backwards)
 	struct forward made = forward(f, region);
 
 	for (unsigned i = 0; i < 10; i++) {
-		backward(f, &made, PHILOX_RETAIN);
+		backward(f, &made, PHILOX_PASS_RETAIN);
 		PENDING(region, 1);
-		forward_numbers(f, region, PHILOX_INFERENCE);
+		forward_numbers(f, region, PHILOX_PASS_INFERENCE);
 	}
 	backward(f, &made, 0);
 	PENDING(region, 0);
@@ -202,7 +203,7 @@ PROMISE(ledger, a_backward_may_decide_to_retain_when_it_commits)
 	struct philox_pass pass;
 
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, PHILOX_RETAIN));
+	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
 	PENDING(region, 1);
 	backward(f, &made, 0);
 }
@@ -216,7 +217,8 @@ PROMISE(ledger, an_aborted_backward_leaves_its_ticket)
 
 	for (unsigned i = 0; i < 3; i++) {
 		OK(philox_backward_begin(region, made.ticket, f->stream,
-					 i == 2 ? PHILOX_RETAIN : 0, &pass));
+					 i == 2 ? PHILOX_PASS_RETAIN : 0,
+					 &pass));
 		draw(&pass, f->scratch);
 		OK(philox_pass_abort(&pass));
 		unchanged(f, region, &before);
@@ -260,7 +262,7 @@ PROMISE(ledger, recomputes_nest_also_in_other_regions_passes)
 	draw(&a, seen_a);
 	OK(philox_backward_commit(&c, 0));
 	draw(&b, seen_b);
-	backward(f, &stage, PHILOX_RETAIN);
+	backward(f, &stage, PHILOX_PASS_RETAIN);
 	OK(philox_backward_commit(&b, 0));
 	backward(f, &layer, 0);
 	OK(philox_backward_commit(&a, 0));
@@ -300,10 +302,10 @@ PROMISE(ledger, two_retaining_passes_may_overlap)
 	struct forward made = forward(f, region);
 	struct philox_pass one, two;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, PHILOX_RETAIN,
-				 &one));
-	OK(philox_backward_begin(region, made.ticket, f->side, PHILOX_RETAIN,
-				 &two));
+	OK(philox_backward_begin(region, made.ticket, f->stream,
+				 PHILOX_PASS_RETAIN, &one));
+	OK(philox_backward_begin(region, made.ticket, f->side,
+				 PHILOX_PASS_RETAIN, &two));
 	OK(philox_backward_commit(&one, 0));
 	draw(&two, f->scratch);
 	OK(philox_backward_commit(&two, 0));
@@ -318,9 +320,10 @@ PROMISE(ledger, a_warm_up_draws_what_the_next_forward_draws)
 	struct philox_region *region = make_region(f, "layer");
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct numbers warm = forward_numbers(f, region, PHILOX_WARMUP);
+		struct numbers warm =
+			forward_numbers(f, region, PHILOX_PASS_WARMUP);
 
-		SAME(forward_numbers(f, region, PHILOX_WARMUP), warm,
+		SAME(forward_numbers(f, region, PHILOX_PASS_WARMUP), warm,
 		     "a second warm-up reserves nothing either");
 		PENDING(region, i);
 		SAME(forward(f, region).saw, warm, "the forward after it");
@@ -334,11 +337,12 @@ PROMISE(ledger, an_inference_pass_owes_no_backward)
 	struct philox_pass pass;
 
 	for (unsigned i = 0; i < 100; i++) {
-		SAME(forward_numbers(f, region, PHILOX_INFERENCE),
+		SAME(forward_numbers(f, region, PHILOX_PASS_INFERENCE),
 		     predict(0, "sampler", 4 * i), "inference %u", i);
 		PENDING(region, 0);
 	}
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_forward_commit(&pass, &ticket));
 	cr_assert(ticket.region_key == 0 && ticket.serial == 0);
 }
@@ -348,10 +352,11 @@ PROMISE(ledger, an_aborted_warm_up_or_inference_shifts_nothing_else)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_pass pass;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP, &pass));
 	OK(philox_pass_abort(&pass));
 	SAME(peek(f, region), predict(0, "layer", 0), "after a warm-up");
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_pass_abort(&pass));
 	PENDING(region, 0);
 	SAME(peek(f, region), predict(0, "layer", 4), "inference: burnt");
@@ -374,12 +379,12 @@ PROMISE(ledger, a_full_table_refuses_and_changes_nothing)
 		FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 		      PHILOX_ERROR_LIMIT);
 		NAMES("layer");
-		FAILS(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE,
-					   &pass),
+		FAILS(philox_forward_begin(region, f->stream,
+					   PHILOX_PASS_ON_DEVICE, &pass),
 		      PHILOX_ERROR_LIMIT);
 		unchanged(f, region, &before);
 	}
-	SAME(forward_numbers(f, region, PHILOX_INFERENCE), before.next,
+	SAME(forward_numbers(f, region, PHILOX_PASS_INFERENCE), before.next,
 	     "inference needs no place in the table");
 	backward(f, &made[1], 0);
 	made[1] = forward(f, region);

@@ -17,7 +17,7 @@ static void draws_nothing(struct fixture *f, const struct philox_pass *pass)
 	struct philox_rng rng = {{5, 5}, NULL};
 	struct philox_pass view;
 
-	FAILS(philox_bits(pass, 0, PHILOX_U32, four, f->scratch),
+	FAILS(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, four, f->scratch),
 	      PHILOX_ERROR_STATE);
 	NAMES("layer");
 	FAILS(philox_pass_states(pass, &states), PHILOX_ERROR_STATE);
@@ -38,7 +38,8 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	struct philox_pass pass, copy, view, next;
 	struct philox_ticket ticket;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	copy = pass;
 	OK(philox_stream_synchronize(f->device,
@@ -49,7 +50,8 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
 	OK(philox_device_synchronize(f->device)); /* cells are free */
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &next));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&next));
 	cr_assert_eq(next.states, copy.states, "the cells are its own now");
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
@@ -66,7 +68,7 @@ PROMISE(lifetimes, a_view_ends_with_an_aborted_pass)
 	struct philox_pass pass, view;
 
 	OK(philox_backward_begin(region, made.ticket, f->stream,
-				 PHILOX_ON_DEVICE, &pass));
+				 PHILOX_PASS_ON_DEVICE, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	OK(philox_pass_abort(&pass));
 	draws_nothing(f, &view);
@@ -104,24 +106,26 @@ GRAPH_PROMISE(lifetimes, an_eager_pass_that_ends_in_a_capture_does_it_no_harm)
 
 	lost = 0;
 	OK(philox_context_set_log(f->context, count_lost, NULL));
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&pass));
 	draw(&pass, array);
 	copy = pass;
 	record_begin(f);
 	OK(philox_forward_commit(&pass, &ticket));
 	cr_assert_eq(lost, 1);
-	OK(philox_forward_begin(region, f->side, PHILOX_ON_DEVICE, &other));
+	OK(philox_forward_begin(region, f->side, PHILOX_PASS_ON_DEVICE,
+				&other));
 	cr_assert_neq(other.states, copy.states, "cells still in use");
 	still_captures(f);
 	draw(&other, f->scratch);
 	OK(philox_forward_commit(&other, &unused));
-	captured_forward(f, region, PHILOX_INFERENCE, array);
+	captured_forward(f, region, PHILOX_PASS_INFERENCE, array);
 	graph = record_end(f);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 4), "beside");
 	draws_nothing(f, &copy);
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 8), "the graph");
-	SAME(backward_numbers(f, region, ticket, PHILOX_ON_DEVICE),
+	SAME(backward_numbers(f, region, ticket, PHILOX_PASS_ON_DEVICE),
 	     predict(0, "layer", 0), "its backward");
 	cr_assert_eq(lost, 1);
 	OK(philox_context_set_log(f->context, NULL, NULL));
@@ -142,10 +146,10 @@ static void fills_of_an_eager_pass(struct fixture *f, unsigned flags)
 	OK(philox_forward_begin(region, f->stream, flags, &pass));
 	OK(philox_pass_on(&pass, f->stream, &view));
 	record_begin(f);
-	FAILS(philox_bits(&pass, 0, PHILOX_U32, four, seen),
+	FAILS(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, four, seen),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("layer");
-	FAILS(philox_bits(&view, 0, PHILOX_U32, four, seen),
+	FAILS(philox_pass_bits(&view, 0, PHILOX_DTYPE_U32, four, seen),
 	      PHILOX_ERROR_MISMATCH);
 	FAILS(philox_pass_on(&pass, f->stream, &late), PHILOX_ERROR_MISMATCH);
 	captured_forward(f, region, 0, array);
@@ -167,7 +171,7 @@ GRAPH_PROMISE(lifetimes, no_number_by_value_gets_into_a_capture)
 
 GRAPH_PROMISE(lifetimes, no_cell_of_an_eager_pass_gets_into_a_capture)
 {
-	fills_of_an_eager_pass(f, PHILOX_ON_DEVICE);
+	fills_of_an_eager_pass(f, PHILOX_PASS_ON_DEVICE);
 }
 
 PROMISE(lifetimes, a_captured_pass_draws_in_its_own_capture_only)
@@ -183,11 +187,12 @@ PROMISE(lifetimes, a_captured_pass_draws_in_its_own_capture_only)
 		if (i == 0)
 			OK(philox_forward_begin(region, f->stream, 0, &pass));
 		else
-			FAILS(philox_bits(&pass, 0, PHILOX_U32, four,
-					  f->scratch),
+			FAILS(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, four,
+					       f->scratch),
 			      PHILOX_ERROR_MISMATCH);
 		OK(philox_stream_end_capture(f->device, f->stream, &graphs[i]));
-		FAILS(philox_bits(&pass, 0, PHILOX_U32, four, f->scratch),
+		FAILS(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, four,
+				       f->scratch),
 		      PHILOX_ERROR_MISMATCH);
 		NAMES("layer");
 	}
@@ -221,7 +226,7 @@ GRAPH_PROMISE(lifetimes, a_pass_of_a_capture_that_failed_draws_nothing)
 	draws_nothing(f, &view);
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 4), "undisturbed");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 GRAPH_PROMISE(lifetimes, a_view_ends_with_its_captured_pass)
@@ -237,7 +242,7 @@ GRAPH_PROMISE(lifetimes, a_view_ends_with_its_captured_pass)
 	OK(philox_pass_on(&pass, f->stream, &view));
 	draw(&view, array);
 	OK(philox_forward_commit(&pass, &ticket));
-	FAILS(philox_bits(&view, 0, PHILOX_U32, four, array),
+	FAILS(philox_pass_bits(&view, 0, PHILOX_DTYPE_U32, four, array),
 	      PHILOX_ERROR_STATE);
 	graph = record_end(f);
 	SAME(launch_forward(f, graph, region, array).saw,

@@ -107,7 +107,7 @@ PROMISE(logs, success_says_nothing_of_errors)
 	launch_forward(f, graph, region, f->scratch);
 	made = forward(f, region);
 	backward(f, &made, 0);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	for (unsigned i = 0; i < log->n; i++)
 		cr_assert_neq(log->entries[i].level, PHILOX_LOG_ERROR, "%s",
 			      log->entries[i].text);
@@ -117,8 +117,8 @@ PROMISE(logs, errors_of_regions_and_generators)
 {
 	struct philox_generator *root = philox_context_generator(f->context);
 	struct philox_region *region = make_region(f, "layer");
-	const struct philox_op op = {"only", 1, 0};
-	struct philox_region_options options = {
+	const struct philox_op_desc op = {"only", 1, 0};
+	struct philox_region_desc options = {
 		.size = sizeof(options), .name = "layer", .ops = &op};
 	struct philox_state odd = {1, 2}, end = {1, UINT64_MAX - 3}, state;
 	struct log *log = listen(f);
@@ -187,14 +187,15 @@ PROMISE(logs, errors_of_passes)
 	     "layer");
 	LOGS(log, philox_pass_rng(&pass, 0, 5, &rng), PHILOX_ERROR_INVALID,
 	     "layer");
-	LOGS(log, philox_bits(&pass, OPS, PHILOX_U32, span, f->scratch),
+	LOGS(log,
+	     philox_pass_bits(&pass, OPS, PHILOX_DTYPE_U32, span, f->scratch),
 	     PHILOX_ERROR_INVALID, "layer");
 	LOGS(log,
-	     philox_dropout(&pass, 1, PHILOX_F32, span, -1, f->scratch,
-			    f->scratch),
+	     philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, -1,
+				 f->scratch, f->scratch),
 	     PHILOX_ERROR_INVALID, "layer");
 	cr_assert_str_eq(log->entries[0].op, "second");
-	OK(philox_backward_commit(&pass, PHILOX_RETAIN));
+	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
 	OK(philox_recompute_begin(region, two.ticket, f->stream, 0, &pass));
 	OK(philox_region_destroy(region));
 	LOGS(log, philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE,
@@ -222,8 +223,8 @@ GRAPH_PROMISE(logs, errors_of_launches)
 	struct philox_region *other = make_region(f, "other");
 	struct philox_graph *back = record_backward(f, region, f->scratch);
 	struct forward made = forward(f, region);
-	struct philox_use use = {made.ticket, 0, 0};
-	struct philox_use_info info = {.size = sizeof(info)};
+	struct philox_launch_pass use = {made.ticket, 0, 0};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
 	struct log *log;
 
 	OK(philox_graph_set_name(back, "the backward"));
@@ -249,7 +250,7 @@ GRAPH_PROMISE(logs, errors_of_launches)
 	cr_assert_eq(log->entries[0].ticket.serial, made.ticket.serial);
 	GRAPH_LOGS(philox_graph_epilogue(back, PHILOX_OK), PHILOX_ERROR_STATE,
 		   "");
-	GRAPH_LOGS(philox_graph_use_info(back, 9, &info), PHILOX_ERROR_INVALID,
+	GRAPH_LOGS(philox_graph_pass_info(back, 9, &info), PHILOX_ERROR_INVALID,
 		   "");
 	use.ticket = forward(f, region).ticket;
 	OK(philox_graph_prologue(back, f->stream, &use, 1));
@@ -329,7 +330,7 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_region_create(f->context, NULL, &region), "options");
 	NULL_LOGS(philox_generator_create(f->context, 1, NULL), "generator");
 	NULL_LOGS(philox_generator_get_state(root, NULL), "state");
-	NULL_LOGS(philox_region_pending(region, NULL), "pending");
+	NULL_LOGS(philox_region_pending_count(region, NULL), "pending");
 	NULL_LOGS(philox_forward_begin(region, f->stream, 0, NULL), "pass");
 	NULL_LOGS(
 		philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
@@ -338,7 +339,7 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_ticket_attach(region, made.ticket, &made, NULL),
 		  "release");
 	NULL_LOGS(philox_capture_end(f->context, f->stream, NULL), "graph");
-	NULL_LOGS(philox_graph_use_info(graph, 0, NULL), "info");
+	NULL_LOGS(philox_graph_pass_info(graph, 0, NULL), "info");
 	NULL_LOGS(philox_graph_set_name(graph, NULL), "name");
 	NULL_LOGS(philox_graph_adopt(f->context, 1, NULL, NULL, NULL),
 		  "native");
@@ -370,16 +371,17 @@ PROMISE(logs, a_message_stays_until_the_next_failure)
 	struct philox_graph *graph;
 
 	graph = record_forward(f, region, 0, f->scratch);
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&pass));
 	FAILS(philox_region_create(f->context, NULL, &region),
 	      PHILOX_ERROR_INVALID);
 	KEEPS_THE_MESSAGE(philox_region_destroy(region));
-	KEEPS_THE_MESSAGE(philox_forward_begin(other, f->side, PHILOX_ON_DEVICE,
-					       &second));
+	KEEPS_THE_MESSAGE(philox_forward_begin(other, f->side,
+					       PHILOX_PASS_ON_DEVICE, &second));
 	KEEPS_THE_MESSAGE(philox_pass_abort(&pass));
 	KEEPS_THE_MESSAGE(philox_forward_commit(&second, &ticket));
 	KEEPS_THE_MESSAGE(philox_graph_destroy(graph));
-	KEEPS_THE_MESSAGE(philox_check(f->context, NULL));
+	KEEPS_THE_MESSAGE(philox_context_check(f->context, NULL));
 }
 
 static void sleep_a_little(const void *args)
@@ -400,16 +402,18 @@ PROMISE(logs, a_message_stays_while_cells_are_in_use)
 		FAILS(philox_region_create(f->context, NULL, &region),
 		      PHILOX_ERROR_INVALID);
 		KEEPS_THE_MESSAGE(philox_forward_begin(
-			region, f->stream, PHILOX_INFERENCE | PHILOX_ON_DEVICE,
-			&pass));
-		OK(philox_launch_host(f->device, f->stream, sleep_a_little,
-				      &time, sizeof(time)));
+			region, f->stream,
+			PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
+		OK(philox_stream_launch_host(f->device, f->stream,
+					     sleep_a_little, &time,
+					     sizeof(time)));
 		KEEPS_THE_MESSAGE(philox_forward_commit(&pass, NULL));
 	}
 	KEEPS_THE_MESSAGE(philox_region_destroy(region));
 	region = make_region(f, "other");
 	KEEPS_THE_MESSAGE(philox_forward_begin(
-		region, f->stream, PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+		region, f->stream,
+		PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
 	OK(philox_forward_commit(&pass, NULL));
 }
 
@@ -470,12 +474,12 @@ GRAPH_PROMISE(logs, each_graph_that_was_launched_unannounced)
 
 	for (unsigned i = 0; i < 2; i++) {
 		graphs[i] = record_forward(f, region, 0, f->scratch);
-		OK(philox_native_launch(f->device, native_exec(graphs[i]),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graphs[i]),
+					     f->stream));
 	}
 	OK(philox_device_synchronize(f->device));
 	log = listen(f);
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	for (unsigned i = 0; i < log->n; i++) {
 		for (unsigned k = 0; k < 2; k++) {
 			if (strcmp(log->entries[i].graph,
@@ -490,7 +494,7 @@ GRAPH_PROMISE(logs, each_graph_that_was_launched_unannounced)
 	}
 	cr_assert_eq(seen, 3);
 	log->n = 0;
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	cr_assert_eq(log->n, 0);
 }
 
@@ -595,11 +599,11 @@ GRAPH_PROMISE(logs, leave_the_message_of_the_call_alone)
 	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
 	struct philox_pass pass;
 
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
 	OK(philox_graph_set_name(graph, "the step"));
 	OK(philox_context_set_log(f->context, fail_in_philox, NULL));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	NAMES("the step");
 	FAILS(philox_forward_begin(region, f->stream, 64, &pass),
 	      PHILOX_ERROR_INVALID);
@@ -626,13 +630,13 @@ static void talk(void *user, const struct philox_log_entry *entry)
 	if (talker->depth > 0)
 		return;
 	talker->depth++;
-	OK(philox_region_pending(talker->region, &count));
+	OK(philox_region_pending_count(talker->region, &count));
 	made = forward(talker->f, talker->region);
 	backward(talker->f, &made, 0);
 	FAILS(philox_forward_begin(talker->region, talker->f->stream, 64,
 				   &pass),
 	      PHILOX_ERROR_INVALID);
-	OK(philox_check(talker->f->context, NULL));
+	OK(philox_context_check(talker->f->context, NULL));
 	talker->depth--;
 }
 
@@ -642,7 +646,7 @@ PROMISE(logs, may_call_philox)
 	struct philox_region *doomed = make_region(f, "doomed");
 	struct talker talker = {f, region, 0, 0};
 	struct philox_graph *back = record_backward(f, region, f->scratch);
-	struct philox_use use = {{9, 9}, 0, 0};
+	struct philox_launch_pass use = {{9, 9}, 0, 0};
 	struct philox_pass pass;
 
 	forward(f, doomed);
@@ -653,9 +657,9 @@ PROMISE(logs, may_call_philox)
 	FAILS(philox_graph_launch(back, f->stream, &use, 1),
 	      PHILOX_ERROR_MISMATCH);
 	cr_assert_eq(talker.calls, 4);
-	OK(philox_native_launch(f->device, native_exec(back), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(back), f->stream));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_geq(talker.calls, 6);
 	OK(philox_region_destroy(doomed));
 	OK(philox_context_set_log(f->context, NULL, NULL));
@@ -672,7 +676,7 @@ static void ask(void *user, const struct philox_log_entry *entry)
 
 	cr_assert_not_null(entry->text);
 	told++;
-	OK(philox_check(context, NULL));
+	OK(philox_context_check(context, NULL));
 	OK(philox_generator_seed(philox_context_generator(context), told));
 }
 
@@ -695,7 +699,7 @@ PROMISE(logs, may_call_philox_when_launches_are_reported_at_the_end)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
 
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
 	told = 0;
 	OK(philox_context_set_log(f->context, ask, f->context));

@@ -27,7 +27,7 @@ PROMISE(messages, a_full_table_says_what_to_do)
 	     PHILOX_ERROR_LIMIT,
 	     "region 'layer': pending is 1, and 1 forward is owed a backward: "
 	     "run or release one, raise pending, or begin with "
-	     "PHILOX_INFERENCE if no backward will come");
+	     "PHILOX_PASS_INFERENCE if no backward will come");
 	OK(philox_pass_abort(&pass[0]));
 	OK(philox_region_destroy(region));
 	region = region_with_room(f, 2);
@@ -37,7 +37,7 @@ PROMISE(messages, a_full_table_says_what_to_do)
 	     PHILOX_ERROR_LIMIT,
 	     "region 'layer': pending is 2, and 2 forwards are owed a "
 	     "backward: run or release one, raise pending, or begin with "
-	     "PHILOX_INFERENCE if no backward will come");
+	     "PHILOX_PASS_INFERENCE if no backward will come");
 }
 
 PROMISE(messages, a_graph_that_meets_a_full_table_says_the_same)
@@ -45,13 +45,13 @@ PROMISE(messages, a_graph_that_meets_a_full_table_says_the_same)
 	struct philox_region *region = region_with_room(f, 1);
 	struct philox_graph *graph =
 		record_forward(f, region, 0, make_array(f));
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAYS(philox_graph_launch(graph, f->stream, &use, 1), PHILOX_ERROR_LIMIT,
 	     "'graph 1', use 0: region 'layer': pending is 1, and 1 forward is "
 	     "owed a backward: run or release one, raise pending, or begin "
-	     "with PHILOX_INFERENCE if no backward will come");
+	     "with PHILOX_PASS_INFERENCE if no backward will come");
 }
 
 /* --- flags ---------------------------------------------------------------- */
@@ -62,24 +62,24 @@ PROMISE(messages, a_flag_that_does_not_fit_is_named_with_the_reason)
 	struct philox_ticket ticket = forward(f, region).ticket;
 	struct philox_pass pass;
 
-	SAYS(philox_forward_begin(region, f->stream, PHILOX_RETAIN, &pass),
+	SAYS(philox_forward_begin(region, f->stream, PHILOX_PASS_RETAIN, &pass),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': PHILOX_RETAIN does not fit a forward: its ticket "
+	     "region 'layer': PHILOX_PASS_RETAIN does not fit a forward: its ticket "
 	     "is kept anyway, until a backward uses it up");
-	SAYS(philox_backward_begin(region, ticket, f->stream, PHILOX_INFERENCE,
-				   &pass),
+	SAYS(philox_backward_begin(region, ticket, f->stream,
+				   PHILOX_PASS_INFERENCE, &pass),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': PHILOX_INFERENCE does not fit a backward: it "
+	     "region 'layer': PHILOX_PASS_INFERENCE does not fit a backward: it "
 	     "says of a forward that no backward will come");
-	SAYS(philox_recompute_begin(region, ticket, f->stream, PHILOX_WARMUP,
-				    &pass),
+	SAYS(philox_recompute_begin(region, ticket, f->stream,
+				    PHILOX_PASS_WARMUP, &pass),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': PHILOX_WARMUP does not fit a backward: only a "
+	     "region 'layer': PHILOX_PASS_WARMUP does not fit a backward: only a "
 	     "forward can be tried without reserving numbers");
 	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	SAYS(philox_backward_commit(&pass, PHILOX_ON_DEVICE),
+	SAYS(philox_backward_commit(&pass, PHILOX_PASS_ON_DEVICE),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': PHILOX_ON_DEVICE does not fit the end of a "
+	     "region 'layer': PHILOX_PASS_ON_DEVICE does not fit the end of a "
 	     "backward: a pass gets its cells when it begins");
 	OK(philox_pass_abort(&pass));
 }
@@ -89,12 +89,14 @@ PROMISE(messages, flags_that_are_none_or_exclude_each_other)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_pass pass;
 
-	SAYS(philox_forward_begin(region, f->stream, 64 | PHILOX_RETAIN, &pass),
+	SAYS(philox_forward_begin(region, f->stream, 64 | PHILOX_PASS_RETAIN,
+				  &pass),
 	     PHILOX_ERROR_INVALID, "region 'layer': passes have no flag 0x40");
 	SAYS(philox_forward_begin(region, f->stream,
-				  PHILOX_INFERENCE | PHILOX_WARMUP, &pass),
+				  PHILOX_PASS_INFERENCE | PHILOX_PASS_WARMUP,
+				  &pass),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': PHILOX_INFERENCE and PHILOX_WARMUP exclude each "
+	     "region 'layer': PHILOX_PASS_INFERENCE and PHILOX_PASS_WARMUP exclude each "
 	     "other: one takes numbers, the other reserves none");
 	SAYS(philox_stream_create(f->device, 8, &f->side), PHILOX_ERROR_INVALID,
 	     "philox_stream_create: flags is 0x8, not 0 or "
@@ -228,9 +230,9 @@ PROMISE(messages, a_pass_of_the_other_kind)
 
 PROMISE(messages, options_of_a_region)
 {
-	static const struct philox_op op = {"drop", 1, 6};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	static const struct philox_op_desc op = {"drop", 1, 6};
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	SAYS(philox_region_create(f->context, &options, &region),
@@ -252,7 +254,7 @@ PROMISE(messages, options_of_a_region)
 	options.flags = 6;
 	SAYS(philox_region_create(f->context, &options, &region),
 	     PHILOX_ERROR_INVALID,
-	     "region 'layer': flags 0x6 is not 0 or PHILOX_SHARED");
+	     "region 'layer': flags 0x6 is not 0 or PHILOX_REGION_SHARED");
 	make_region(f, "layer");
 	options.flags = 0;
 	SAYS(philox_region_create_named(f->context, "layer", &op.name, 1,
@@ -279,20 +281,23 @@ PROMISE(messages, arguments_of_generators)
 PROMISE(messages, arguments_of_fills)
 {
 	static const char *const ops[] = {"noise"};
-	struct philox_span span = philox_elements(0, 8);
+	struct philox_span span = philox_span_elements(0, 8);
 	struct philox_region *region;
 	struct philox_pass pass;
 
 	OK(philox_region_create_named(f->context, "layer", ops, 1, &region));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	SAYS(philox_normal(&pass, 0, PHILOX_F32, span, 0, -1, f->scratch),
+	SAYS(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, span, 0, -1,
+				f->scratch),
 	     PHILOX_ERROR_INVALID,
 	     "region 'layer', op 0 'noise': fill: std of dist normal is -1, "
 	     "not finite and above 0 when rounded (dtype f32)");
-	SAYS(philox_normal(&pass, 1, PHILOX_F32, span, 0, 1, f->scratch),
+	SAYS(philox_pass_normal(&pass, 1, PHILOX_DTYPE_F32, span, 0, 1,
+				f->scratch),
 	     PHILOX_ERROR_INVALID, "region 'layer' has no op 1, call 0");
 	OK(philox_pass_abort(&pass));
-	SAYS(philox_normal(&pass, 0, PHILOX_F32, span, 0, 1, f->scratch),
+	SAYS(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1,
+				f->scratch),
 	     PHILOX_ERROR_STATE,
 	     "the pass is not open: its begin failed, or it has ended "
 	     "already");

@@ -21,7 +21,7 @@ static void is_closed(struct fixture *f, struct philox_pass *pass)
 	FAILS(philox_forward_commit(pass, &ticket), PHILOX_ERROR_STATE);
 	FAILS(philox_backward_commit(pass, 0), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(pass), PHILOX_ERROR_STATE);
-	FAILS(philox_bits(pass, 0, PHILOX_U32, span, f->scratch),
+	FAILS(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, span, f->scratch),
 	      PHILOX_ERROR_STATE);
 	FAILS(philox_pass_on(pass, f->side, &view), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_rng(pass, 0, 0, &rng), PHILOX_ERROR_STATE);
@@ -42,7 +42,7 @@ PROMISE(pass_refusals, passes_that_are_over)
 	before = look(f, region);
 	is_closed(f, &pass);
 	unchanged(f, region, &before);
-	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_RETAIN,
+	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_PASS_RETAIN,
 				 &pass));
 	OK(philox_backward_commit(&pass, 0));
 	is_closed(f, &pass);
@@ -69,7 +69,7 @@ PROMISE(pass_refusals, passes_whose_begin_failed)
 				   fill_with_garbage(&pass)),
 	      PHILOX_ERROR_INVALID);
 	is_closed(f, &pass);
-	FAILS(philox_forward_begin(region, f->stream, PHILOX_RETAIN,
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_RETAIN,
 				   fill_with_garbage(&pass)),
 	      PHILOX_ERROR_INVALID);
 	is_closed(f, &pass);
@@ -122,7 +122,7 @@ PROMISE(pass_refusals, a_copy_of_a_backward_that_is_over_while_others_read)
 		if (i == 0)
 			OK(philox_pass_abort(&pass));
 		else
-			OK(philox_backward_commit(&pass, PHILOX_RETAIN));
+			OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
 		FAILS(philox_backward_commit(&copy, 0), PHILOX_ERROR_STATE);
 		FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
 		unchanged(f, region, &before);
@@ -168,10 +168,11 @@ PROMISE(pass_refusals, flags_that_do_not_belong)
 	struct philox_region *region = make_region(f, "layer");
 	struct forward made = forward(f, region);
 	struct ledger_view before = look(f, region);
-	const unsigned not_forward[] = {PHILOX_RETAIN, 16, 1u << 31,
-					PHILOX_INFERENCE | PHILOX_WARMUP};
-	const unsigned not_backward[] = {PHILOX_INFERENCE, PHILOX_WARMUP, 16,
-					 1u << 16};
+	const unsigned not_forward[] = {PHILOX_PASS_RETAIN, 16, 1u << 31,
+					PHILOX_PASS_INFERENCE |
+						PHILOX_PASS_WARMUP};
+	const unsigned not_backward[] = {PHILOX_PASS_INFERENCE,
+					 PHILOX_PASS_WARMUP, 16, 1u << 16};
 	struct philox_pass pass;
 
 	for (size_t i = 0; i < 4; i++)
@@ -184,7 +185,7 @@ PROMISE(pass_refusals, flags_that_do_not_belong)
 		      PHILOX_ERROR_INVALID);
 	unchanged(f, region, &before);
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
-	FAILS(philox_backward_commit(&pass, PHILOX_INFERENCE),
+	FAILS(philox_backward_commit(&pass, PHILOX_PASS_INFERENCE),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_backward_commit(&pass, 64), PHILOX_ERROR_INVALID);
 	OK(philox_backward_commit(&pass, 0));
@@ -245,11 +246,11 @@ PROMISE(pass_refusals, operators_out_of_range)
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 	struct philox_rng rng;
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = 4},
-				   .out = f->scratch};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = 4},
+					.out = f->scratch};
 
 	memset(f->scratch, 0x5a, 16);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
@@ -261,7 +262,8 @@ PROMISE(pass_refusals, operators_out_of_range)
 	FAILS(philox_pass_fill(&pass, 1, 2, &fill), PHILOX_ERROR_INVALID);
 	NAMES("layer");
 	FAILS(philox_pass_fill(&pass, 0, 1, &fill), PHILOX_ERROR_INVALID);
-	FAILS(philox_bits(&pass, OPS, PHILOX_U32, fill.span, f->scratch),
+	FAILS(philox_pass_bits(&pass, OPS, PHILOX_DTYPE_U32, fill.span,
+			       f->scratch),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_rng(&pass, OPS, 0, &rng), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_rng(&pass, 2, 1, &rng), PHILOX_ERROR_INVALID);
@@ -277,16 +279,18 @@ PROMISE(pass_refusals, fills_name_region_and_operator)
 	struct philox_pass pass;
 	struct philox_span span = {.count = 4};
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
-	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 1.5, f->scratch,
-			     f->scratch),
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
+	FAILS(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 1.5,
+				  f->scratch, f->scratch),
 	      PHILOX_ERROR_INVALID);
 	NAMES("layer");
 	NAMES("second");
-	FAILS(philox_bernoulli(&pass, 2, PHILOX_F32, span, NAN, f->scratch),
+	FAILS(philox_pass_bernoulli(&pass, 2, PHILOX_DTYPE_F32, span, NAN,
+				    f->scratch),
 	      PHILOX_ERROR_INVALID);
 	NAMES("third");
-	FAILS(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, NULL),
+	FAILS(philox_pass_uniform(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1, NULL),
 	      PHILOX_ERROR_INVALID);
 	NAMES("first");
 	OK(philox_pass_abort(&pass));
@@ -298,7 +302,8 @@ PROMISE(pass_refusals, device_cells_of_a_pass_without)
 	const struct philox_state *states = NULL;
 	struct philox_pass pass;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	FAILS(philox_pass_states(&pass, &states), PHILOX_ERROR_STATE);
 	cr_assert_null(states);
 	OK(philox_pass_abort(&pass));
@@ -360,7 +365,7 @@ PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
 
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
 	OK(philox_forward_begin(region, f->stream, 0, &tracked));
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&inference));
 	OK(philox_region_destroy(region));
 	region = make_region(f, "layer");
@@ -389,10 +394,10 @@ PROMISE(pass_refusals, a_destroyed_region)
 	      PHILOX_ERROR_STALE);
 	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_STALE);
-	FAILS(philox_region_pending(region, &count), PHILOX_ERROR_STALE);
+	FAILS(philox_region_pending_count(region, &count), PHILOX_ERROR_STALE);
 	FAILS(philox_ticket_release(region, made.ticket, f->stream),
 	      PHILOX_ERROR_STALE);
 	FAILS(philox_region_destroy(region), PHILOX_ERROR_STALE);
-	cr_assert_eq(philox_region_cells(region), 0);
-	cr_assert_eq(philox_region_cell(region, 0, 0), SIZE_MAX);
+	cr_assert_eq(philox_region_cell_count(region), 0);
+	cr_assert_eq(philox_region_cell_index(region, 0, 0), SIZE_MAX);
 }

@@ -8,17 +8,16 @@
 
 /* --- regions -------------------------------------------------------------- */
 
-static struct philox_region_options good_options(void)
+static struct philox_region_desc good_options(void)
 {
-	static const struct philox_op op = {"only", 1, 0};
-	struct philox_region_options options = {
+	static const struct philox_op_desc op = {"only", 1, 0};
+	struct philox_region_desc options = {
 		.size = sizeof(options), .name = "new", .ops = &op, .n_ops = 1};
 
 	return options;
 }
 
-static void refuses(struct fixture *f,
-		    const struct philox_region_options *options,
+static void refuses(struct fixture *f, const struct philox_region_desc *options,
 		    enum philox_status expected, const char *thing)
 {
 	struct philox_region *region = NULL;
@@ -30,14 +29,14 @@ static void refuses(struct fixture *f,
 
 PROMISE(refusals, bad_region_options)
 {
-	static struct philox_op many[3] = {
+	static struct philox_op_desc many[3] = {
 		{"a", 1u << 19, 0}, {"b", 1u << 19, 0}, {"c", 1, 0}};
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 	struct philox_region *region = NULL;
 
 	/* the first version had no axes */
 	for (size_t size = 0;
-	     size < offsetof(struct philox_region_options, differs); size++) {
+	     size < offsetof(struct philox_region_desc, differs); size++) {
 		options.size = size;
 		refuses(f, &options, PHILOX_ERROR_INVALID, "size");
 	}
@@ -59,14 +58,14 @@ PROMISE(refusals, bad_region_options)
 	refuses(f, &options, PHILOX_ERROR_INVALID, "calls");
 	options.n_ops = 2;
 	OK(philox_region_create(f->context, &options, &region));
-	cr_assert_eq(philox_region_cells(region), 1u << 20);
+	cr_assert_eq(philox_region_cell_count(region), 1u << 20);
 }
 
 /* --- ops of other versions ------------------------------------------------ */
 
 /* Ops as a later version might have them, and as an earlier one. */
 struct later_op {
-	struct philox_op op;
+	struct philox_op_desc op;
 	uint64_t later;
 };
 
@@ -80,8 +79,8 @@ static struct philox_region *create_with(struct fixture *f, const char *name,
 					 const void *ops, size_t n_ops,
 					 size_t op_size)
 {
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = name;
@@ -98,7 +97,8 @@ static uint64_t next_offset(struct fixture *f, struct philox_region *region)
 	struct philox_pass pass;
 	uint64_t offset;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	offset = pass.state.offset;
 	OK(philox_forward_commit(&pass, NULL));
 	return offset;
@@ -112,12 +112,12 @@ PROMISE(refusals, ops_of_other_versions_are_read)
 	struct philox_region *region;
 
 	region = create_with(f, "later", later, 2, sizeof(later[0]));
-	cr_assert_eq(philox_region_cells(region), 5);
-	cr_assert_eq(philox_region_cell(region, 1, 2), 4);
+	cr_assert_eq(philox_region_cell_count(region), 5);
+	cr_assert_eq(philox_region_cell_index(region, 1, 2), 4);
 	next_offset(f, region);
 	cr_assert_eq(next_offset(f, region), 12, "the largest advance");
 	region = create_with(f, "earlier", earlier, 2, sizeof(earlier[0]));
-	cr_assert_eq(philox_region_cells(region), 5);
+	cr_assert_eq(philox_region_cell_count(region), 5);
 	next_offset(f, region);
 	cr_assert_eq(next_offset(f, region), 4, "an op advances by 4");
 }
@@ -125,9 +125,10 @@ PROMISE(refusals, ops_of_other_versions_are_read)
 PROMISE(refusals, ops_of_a_wrong_size)
 {
 	struct later_op later[] = {{{"a", 1, 4}, 0}, {{"b", 1, 4}, 1}};
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 
-	for (size_t size = 1; size < 2 * sizeof(struct philox_op); size++) {
+	for (size_t size = 1; size < 2 * sizeof(struct philox_op_desc);
+	     size++) {
 		if (size % sizeof(uint64_t) == 0)
 			continue;
 		options.op_size = size;
@@ -147,21 +148,21 @@ PROMISE(refusals, ops_of_a_wrong_size)
 PROMISE(refusals, ops_of_a_later_version_say_their_size)
 {
 	struct {
-		struct philox_region_options options;
+		struct philox_region_desc options;
 		uint64_t later;
 	} new = {good_options(), 0};
 	struct philox_region *region;
 
 	new.options.size = sizeof(new);
 	refuses(f, &new.options, PHILOX_ERROR_INVALID, "op_size is 0");
-	new.options.op_size = sizeof(struct philox_op);
+	new.options.op_size = sizeof(struct philox_op_desc);
 	OK(philox_region_create(f->context, &new.options, &region));
 }
 
 PROMISE(refusals, a_region_made_from_names)
 {
 	static const char *const names[] = {"dropout", NULL, "noise"};
-	static const struct philox_op ops[] = {
+	static const struct philox_op_desc ops[] = {
 		{.name = "dropout"}, {0}, {.name = "noise"}};
 	struct philox_region *named, *plain;
 	struct philox_pass pass[2];
@@ -169,15 +170,15 @@ PROMISE(refusals, a_region_made_from_names)
 	OK(philox_region_create_named(f->context, "named", names, 3, &named));
 	plain = create_with(f, "plain", ops, 3, sizeof(ops[0]));
 	cr_assert_str_eq(philox_region_name(named), "named");
-	cr_assert_eq(philox_region_cells(named), 3);
+	cr_assert_eq(philox_region_cell_count(named), 3);
 	cr_assert_eq(next_offset(f, named), next_offset(f, plain));
 	cr_assert_eq(next_offset(f, named), next_offset(f, plain));
 	for (int i = 0; i < 64; i++)
 		OK(philox_forward_begin(named, f->stream, 0, &pass[0]));
 	FAILS(philox_forward_begin(named, f->stream, 0, &pass[1]),
 	      PHILOX_ERROR_LIMIT);
-	FAILS(philox_bits(&pass[0], 2, PHILOX_F64, philox_elements(0, 1),
-			  f->scratch),
+	FAILS(philox_pass_bits(&pass[0], 2, PHILOX_DTYPE_F64,
+			       philox_span_elements(0, 1), f->scratch),
 	      PHILOX_ERROR_INVALID);
 	NAMES("op 2 'noise'");
 }
@@ -211,7 +212,7 @@ PROMISE(refusals, bad_names_of_ops)
 
 PROMISE(refusals, null_arguments_of_regions)
 {
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 	struct philox_region *region = make_region(f, "layer");
 	size_t count;
 
@@ -221,15 +222,15 @@ PROMISE(refusals, null_arguments_of_regions)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_region_create(f->context, &options, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_region_pending(NULL, &count), PHILOX_ERROR_INVALID);
-	FAILS(philox_region_pending(region, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_region_pending_count(NULL, &count), PHILOX_ERROR_INVALID);
+	FAILS(philox_region_pending_count(region, NULL), PHILOX_ERROR_INVALID);
 	OK(philox_region_destroy(NULL));
 	OK(philox_region_create(f->context, &options, &region));
 }
 
 PROMISE(refusals, two_regions_of_one_name)
 {
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 	struct philox_region *region = make_region(f, "new");
 	struct ledger_view before = look(f, region);
 	struct philox_context *other;
@@ -248,7 +249,7 @@ PROMISE(refusals, two_regions_of_one_name)
  */
 PROMISE(refusals, a_name_with_the_hash_of_another_alive_or_destroyed)
 {
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 	struct philox_region *region = make_region(f, "8yn0iYCKYHlIj4-BwPqk");
 	struct ledger_view before = look(f, region);
 
@@ -266,8 +267,8 @@ PROMISE(refusals, a_name_with_the_hash_of_another_alive_or_destroyed)
 
 PROMISE(refusals, calls_that_together_advance_too_far)
 {
-	struct philox_op ops[2] = {{"a", 16, 1ULL << 56}, {"b", 1, 0}};
-	struct philox_region_options options = good_options();
+	struct philox_op_desc ops[2] = {{"a", 16, 1ULL << 56}, {"b", 1, 0}};
+	struct philox_region_desc options = good_options();
 	struct philox_region *region = NULL;
 
 	options.ops = ops;
@@ -285,7 +286,7 @@ PROMISE(refusals, calls_that_together_advance_too_far)
 
 PROMISE(refusals, a_generator_of_another_context)
 {
-	struct philox_region_options options = good_options();
+	struct philox_region_desc options = good_options();
 	struct philox_region *region;
 	struct philox_context *other;
 
@@ -298,8 +299,8 @@ PROMISE(refusals, a_generator_of_another_context)
 
 PROMISE(refusals, an_advance_that_would_leave_odd_offsets)
 {
-	const struct philox_op op = {"odd", 1, 6};
-	struct philox_region_options options = good_options();
+	const struct philox_op_desc op = {"odd", 1, 6};
+	struct philox_region_desc options = good_options();
 
 	options.ops = &op;
 	refuses(f, &options, PHILOX_ERROR_INVALID, "advance");
@@ -389,7 +390,7 @@ PROMISE(refusals, null_arguments_of_contexts)
 	FAILS(philox_context_create(f->device, NULL), PHILOX_ERROR_INVALID);
 	cr_assert_null(other);
 	FAILS(philox_context_set_log(NULL, NULL, NULL), PHILOX_ERROR_INVALID);
-	FAILS(philox_check(NULL, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_check(NULL, NULL), PHILOX_ERROR_INVALID);
 	cr_assert_eq(philox_context_device(f->context), f->device);
 	philox_context_destroy(NULL);
 }

@@ -47,7 +47,7 @@ PROMISE(saved_context, is_released_once_when_the_ticket_is_used_up)
 
 	OK(philox_ticket_context(region, made.ticket, &saved));
 	cr_assert_eq(saved, &activations);
-	backward(f, &made, PHILOX_RETAIN);
+	backward(f, &made, PHILOX_PASS_RETAIN);
 	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &pass));
 	OK(philox_backward_commit(&pass, 0));
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
@@ -157,7 +157,7 @@ static void call_philox(void *saved, philox_stream stream)
 {
 	size_t count;
 
-	OK(philox_region_pending(callback_region, &count));
+	OK(philox_region_pending_count(callback_region, &count));
 	on_release(saved, stream);
 }
 
@@ -238,8 +238,8 @@ PROMISE(saved_context, may_hold_the_pass_that_is_committed)
 {
 	struct forward made = forward(f, make_region(f, "layer"));
 
-	OK(philox_backward_commit(begin_in_context(f, &made, PHILOX_ON_DEVICE),
-				  0));
+	OK(philox_backward_commit(
+		begin_in_context(f, &made, PHILOX_PASS_ON_DEVICE), 0));
 	cr_assert_eq(released.calls, 1);
 	cr_assert_eq(released.stream, f->stream);
 }
@@ -247,7 +247,8 @@ PROMISE(saved_context, may_hold_the_pass_that_is_committed)
 PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
 {
 	struct forward made = forward(f, make_region(f, "layer"));
-	struct philox_pass *reader = begin_in_context(f, &made, PHILOX_RETAIN);
+	struct philox_pass *reader =
+		begin_in_context(f, &made, PHILOX_PASS_RETAIN);
 	struct philox_pass consumer;
 
 	OK(philox_backward_begin(made.region, made.ticket, f->side, 0,

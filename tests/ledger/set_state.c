@@ -29,14 +29,14 @@ static void set(struct fixture *f, struct philox_state state)
 
 static struct philox_region *make_of(struct fixture *f, uint32_t flags)
 {
-	struct philox_op ops[OPS] = {{.name = "first"},
-				     {.name = "twice", .calls = 2},
-				     {.name = "wide", .advance = 8}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = OPS,
-						.flags = flags};
+	struct philox_op_desc ops[OPS] = {{.name = "first"},
+					  {.name = "twice", .calls = 2},
+					  {.name = "wide", .advance = 8}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .flags = flags};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));
@@ -60,9 +60,10 @@ static void recompute(struct fixture *f, const struct way *way,
 		      const struct forward *of)
 {
 	if (way->again)
-		launch_backward(f, way->again, of, PHILOX_RETAIN, way->array);
+		launch_backward(f, way->again, of, PHILOX_PASS_RETAIN,
+				way->array);
 	else
-		backward(f, of, PHILOX_RETAIN);
+		backward(f, of, PHILOX_PASS_RETAIN);
 }
 
 /* get, forward, set(old), recompute, set(back), forward */
@@ -84,14 +85,15 @@ static void back_and_forth(struct fixture *f, const struct way *way,
 	first = go_forward(f, &used, region);
 	back = get(f);
 	cr_assert_eq(back.offset,
-		     old.offset + (flags & PHILOX_SHARED ? SHARED_WORDS : 0));
+		     old.offset +
+			     (flags & PHILOX_REGION_SHARED ? SHARED_WORDS : 0));
 	set(f, old);
 	recompute(f, &used, &first);
 	set(f, back);
 	second = go_forward(f, &used, region);
 	FRESH(second.saw, first.saw, "no number is drawn twice");
 	cr_assert_eq(second.ticket.serial, first.ticket.serial + 1);
-	if (!(flags & PHILOX_SHARED)) {
+	if (!(flags & PHILOX_REGION_SHARED)) {
 		SAME(first.saw, predict(11, "layer", 0), "first");
 		SAME(second.saw, predict(11, "layer", 8), "second");
 	}
@@ -111,7 +113,7 @@ PROMISE(set_state, back_and_forth_repeats_nothing)
 
 PROMISE(set_state, back_and_forth_repeats_nothing_in_shared_regions)
 {
-	back_and_forth(f, NULL, PHILOX_SHARED);
+	back_and_forth(f, NULL, PHILOX_REGION_SHARED);
 }
 
 GRAPH_PROMISE(set_state, back_and_forth_repeats_nothing_in_graphs)
@@ -119,7 +121,7 @@ GRAPH_PROMISE(set_state, back_and_forth_repeats_nothing_in_graphs)
 	struct way captured = {0};
 
 	back_and_forth(f, &captured, 0);
-	back_and_forth(f, &captured, PHILOX_SHARED);
+	back_and_forth(f, &captured, PHILOX_REGION_SHARED);
 }
 
 PROMISE(set_state, under_the_present_seed_regions_go_on)
@@ -139,7 +141,7 @@ PROMISE(set_state, under_the_present_seed_regions_go_on)
 
 PROMISE(set_state, under_the_present_seed_shared_regions_follow)
 {
-	struct philox_region *region = make_of(f, PHILOX_SHARED);
+	struct philox_region *region = make_of(f, PHILOX_REGION_SHARED);
 	struct philox_state old;
 	struct forward first, again;
 

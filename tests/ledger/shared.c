@@ -15,15 +15,15 @@ static const uint32_t calls_of_op[OPS] = {1, 2, 1};
 static struct philox_region *make_shared(struct fixture *f, const char *name,
 					 struct philox_generator *generator)
 {
-	struct philox_op ops[OPS] = {{.name = "first"},
-				     {.name = "twice", .calls = 2},
-				     {.name = "wide", .advance = ADVANCE}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = OPS,
-						.generator = generator,
-						.flags = PHILOX_SHARED};
+	struct philox_op_desc ops[OPS] = {{.name = "first"},
+					  {.name = "twice", .calls = 2},
+					  {.name = "wide", .advance = ADVANCE}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .generator = generator,
+					     .flags = PHILOX_REGION_SHARED};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));
@@ -33,10 +33,10 @@ static struct philox_region *make_shared(struct fixture *f, const char *name,
 /* One forward of the sequential program, from `state`, which moves on. */
 static struct numbers sequential(struct fixture *f, struct philox_state *state)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = COUNT}};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = COUNT}};
 	uint32_t *array = make_array(f);
 	int site = 0;
 
@@ -98,7 +98,7 @@ GRAPH_PROMISE(shared, captured_runs_equal_the_same_program)
 		SAME(made[i].saw, sequential(f, &state), "forward %d", i);
 	}
 	launch_backward(f, back, &made[1], 0, again);
-	launch_backward(f, back, &made[0], PHILOX_RETAIN, again);
+	launch_backward(f, back, &made[0], PHILOX_PASS_RETAIN, again);
 	backward(f, &made[2], 0);
 	backward(f, &made[0], 0);
 	OK(philox_graph_destroy(graph));
@@ -111,7 +111,7 @@ GRAPH_PROMISE(shared, several_forwards_in_one_graph_follow_one_another)
 	struct philox_region *two = make_shared(f, "two", NULL);
 	uint32_t *arrays[3] = {make_array(f), make_array(f), make_array(f)};
 	struct philox_state state = {0, 0};
-	struct philox_use uses[3];
+	struct philox_launch_pass uses[3];
 	struct philox_graph *graph;
 
 	record_begin(f);
@@ -136,14 +136,14 @@ GRAPH_PROMISE(shared, forward_recompute_and_backward_in_one_graph_agree)
 	struct philox_region *region = make_shared(f, "layer", NULL);
 	uint32_t *arrays[3] = {make_array(f), make_array(f), make_array(f)};
 	struct philox_state state = {42, 0};
-	struct philox_use uses[3];
+	struct philox_launch_pass uses[3];
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
 
 	OK(philox_generator_seed(generator, 42));
 	record_begin(f);
 	ticket = captured_forward(f, region, 0, arrays[0]);
-	captured_backward(f, region, ticket, PHILOX_RETAIN, arrays[1]);
+	captured_backward(f, region, ticket, PHILOX_PASS_RETAIN, arrays[1]);
 	captured_backward(f, region, ticket, 0, arrays[2]);
 	graph = record_end(f);
 	for (int round = 0; round < 3; round++) {
@@ -171,7 +171,7 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 	struct philox_state before;
 	struct philox_pass pass, second;
 	struct philox_ticket ticket;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	OK(philox_generator_create(f->context, 5, &other));
 	two = make_shared(f, "two", NULL);
@@ -182,7 +182,8 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 	      PHILOX_ERROR_BUSY);
 	NAMES("'two'");
 	NAMES("'one'");
-	FAILS(philox_forward_begin(two, f->stream, PHILOX_INFERENCE, &second),
+	FAILS(philox_forward_begin(two, f->stream, PHILOX_PASS_INFERENCE,
+				   &second),
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_graph_launch(graph, f->stream, &use, 1),
 	      PHILOX_ERROR_BUSY);
@@ -192,7 +193,7 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 		     before.offset);
 	OK(philox_pass_abort(&pass));
 	forward(f, two);
-	OK(philox_forward_begin(one, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(one, f->stream, PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_forward_commit(&pass, NULL));
 	OK(philox_forward_begin(one, f->stream, 0, &pass));
 	OK(philox_region_destroy(one));
@@ -210,13 +211,13 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	struct philox_region *three = make_shared(f, "three", NULL);
 	uint32_t *array = make_array(f);
 	struct philox_graph *warm_up =
-		record_forward(f, two, PHILOX_WARMUP, array);
+		record_forward(f, two, PHILOX_PASS_WARMUP, array);
 	struct philox_graph *back = record_backward(f, one, array);
 	struct forward made[2] = {forward(f, one), forward(f, one)};
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_pass open, pass;
 
-	OK(philox_forward_begin(one, f->stream, PHILOX_INFERENCE, &open));
+	OK(philox_forward_begin(one, f->stream, PHILOX_PASS_INFERENCE, &open));
 	backward(f, &made[0], 0);
 	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
 	      PHILOX_ERROR_BUSY);
@@ -228,7 +229,7 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
 	      PHILOX_ERROR_BUSY);
 	OK(philox_region_destroy(three));
-	FAILS(philox_forward_begin(two, f->stream, PHILOX_WARMUP, &pass),
+	FAILS(philox_forward_begin(two, f->stream, PHILOX_PASS_WARMUP, &pass),
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
 	      PHILOX_ERROR_BUSY);
@@ -262,8 +263,10 @@ PROMISE(shared, other_regions_of_the_generator_are_not_concerned)
 	struct philox_region *plain = make_region(f, "plain");
 	struct philox_pass open, pass;
 
-	OK(philox_forward_begin(plain, f->stream, PHILOX_INFERENCE, &open));
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(plain, f->stream, PHILOX_PASS_INFERENCE,
+				&open));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	forward(f, plain);
 	OK(philox_forward_commit(&open, NULL));
 	FAILS(philox_forward_begin(region, f->stream, 0, &open),
@@ -289,10 +292,11 @@ PROMISE(shared, an_aborted_forward_burns_its_numbers)
 PROMISE(shared, a_warm_up_draws_what_comes_next)
 {
 	struct philox_region *region = make_shared(f, "layer", NULL);
-	struct numbers warm = forward_numbers(f, region, PHILOX_WARMUP);
+	struct numbers warm = forward_numbers(f, region, PHILOX_PASS_WARMUP);
 
-	SAME(warm, forward_numbers(f, region, PHILOX_INFERENCE), "warm-up");
-	FRESH(warm, forward_numbers(f, region, PHILOX_INFERENCE), "next");
+	SAME(warm, forward_numbers(f, region, PHILOX_PASS_INFERENCE),
+	     "warm-up");
+	FRESH(warm, forward_numbers(f, region, PHILOX_PASS_INFERENCE), "next");
 }
 
 PROMISE(shared, the_numbers_of_a_launch_that_fails_are_not_issued_again)
@@ -300,7 +304,7 @@ PROMISE(shared, the_numbers_of_a_launch_that_fails_are_not_issued_again)
 	struct philox_region *region = make_shared(f, "layer", NULL);
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_state state = {0, 0};
 
 	f->injected = 1;
@@ -316,12 +320,12 @@ PROMISE(shared, the_numbers_of_a_launch_that_fails_are_not_issued_again)
 
 PROMISE(shared, unknown_flags_are_refused)
 {
-	struct philox_op op = {.name = "op"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1,
-						.flags = 2};
+	struct philox_op_desc op = {.name = "op"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = 2};
 	struct philox_region *region;
 
 	FAILS(philox_region_create(f->context, &options, &region),

@@ -49,11 +49,11 @@ static int reports(const struct fixture *f)
 static void draw_in(const struct philox_pass *pass, uint32_t op, uint32_t call,
 		    struct philox_span span, void *out)
 {
-	const struct philox_fill fill = {.size = sizeof(fill),
-					 .dist = PHILOX_BITS,
-					 .dtype = PHILOX_U32,
-					 .span = span,
-					 .out = out};
+	const struct philox_fill_desc fill = {.size = sizeof(fill),
+					      .dist = PHILOX_DIST_BITS,
+					      .dtype = PHILOX_DTYPE_U32,
+					      .span = span,
+					      .out = out};
 
 	OK(philox_pass_fill(pass, op, call, &fill));
 }
@@ -61,7 +61,7 @@ static void draw_in(const struct philox_pass *pass, uint32_t op, uint32_t call,
 static void draw_span(const struct philox_pass *pass, uint32_t op, void *out,
 		      uint64_t first, uint64_t count)
 {
-	draw_in(pass, op, 0, philox_elements(first, count), out);
+	draw_in(pass, op, 0, philox_span_elements(first, count), out);
 }
 
 struct site {
@@ -157,10 +157,10 @@ SPANS_PROMISE(calls_of_an_operator_have_numbers_of_their_own)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(site.region, f->stream, 0, &pass));
-	draw_in(&pass, 1, 0, philox_elements(0, 8), site.out);
-	draw_in(&pass, 1, 1, philox_elements(0, 8), site.out);
+	draw_in(&pass, 1, 0, philox_span_elements(0, 8), site.out);
+	draw_in(&pass, 1, 1, philox_span_elements(0, 8), site.out);
 	WARNED(0);
-	draw_in(&pass, 1, 1, philox_elements(7, 1), site.out);
+	draw_in(&pass, 1, 1, philox_span_elements(7, 1), site.out);
 	WARNED(1);
 	OK(philox_pass_abort(&pass));
 }
@@ -171,10 +171,10 @@ SPANS_PROMISE(shards_that_lie_beside_each_other_are_not_reported)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(site.region, f->stream, 0, &pass));
-	draw_in(&pass, 0, 0, philox_shard(0, 8, 4, 16), site.out);
-	draw_in(&pass, 0, 0, philox_shard(4, 8, 12, 16), site.out);
+	draw_in(&pass, 0, 0, philox_span_rows(0, 8, 4, 16), site.out);
+	draw_in(&pass, 0, 0, philox_span_rows(4, 8, 12, 16), site.out);
 	WARNED(0);
-	draw_in(&pass, 0, 0, philox_shard(16 * 7 + 3, 1, 1, 16), site.out);
+	draw_in(&pass, 0, 0, philox_span_rows(16 * 7 + 3, 1, 1, 16), site.out);
 	WARNED(1);
 	OK(philox_pass_abort(&pass));
 }
@@ -197,7 +197,7 @@ SPANS_PROMISE(a_forward_that_owes_nothing_is_watched_too)
 	struct site site = begin_site(f);
 	struct philox_pass pass;
 
-	OK(philox_forward_begin(site.region, f->stream, PHILOX_INFERENCE,
+	OK(philox_forward_begin(site.region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	draw_span(&pass, 0, site.out, 0, 8);
 	draw_span(&pass, 0, site.out, 0, 8);
@@ -211,8 +211,10 @@ SPANS_PROMISE(warm_ups_are_not_watched)
 	struct site site = begin_site(f);
 	struct philox_pass one, two, forward;
 
-	OK(philox_forward_begin(site.region, f->stream, PHILOX_WARMUP, &one));
-	OK(philox_forward_begin(site.region, f->stream, PHILOX_WARMUP, &two));
+	OK(philox_forward_begin(site.region, f->stream, PHILOX_PASS_WARMUP,
+				&one));
+	OK(philox_forward_begin(site.region, f->stream, PHILOX_PASS_WARMUP,
+				&two));
 	OK(philox_forward_begin(site.region, f->stream, 0, &forward));
 	draw_span(&one, 0, site.out, 0, 8);
 	draw_span(&two, 0, site.out, 0, 8);
@@ -229,7 +231,7 @@ SPANS_PROMISE(forwards_at_the_same_offset_of_two_runs_are_two)
 	struct site site = begin_site(f);
 	struct philox_pass old, again;
 
-	for (unsigned flags = 0; flags <= PHILOX_INFERENCE; flags++) {
+	for (unsigned flags = 0; flags <= PHILOX_PASS_INFERENCE; flags++) {
 		OK(philox_generator_seed(philox_context_generator(f->context),
 					 flags));
 		OK(philox_forward_begin(site.region, f->stream, flags, &old));

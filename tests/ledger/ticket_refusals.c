@@ -25,10 +25,10 @@ static void nobody_takes(struct fixture *f, struct philox_region *region,
 	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream, 0, &pass),
 		     one, other);
 	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
-					   PHILOX_RETAIN, &pass),
+					   PHILOX_PASS_RETAIN, &pass),
 		     one, other);
 	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
-					   PHILOX_ON_DEVICE, &pass),
+					   PHILOX_PASS_ON_DEVICE, &pass),
 		     one, other);
 	FAILS_EITHER(
 		philox_recompute_begin(region, ticket, f->stream, 0, &pass),
@@ -203,7 +203,7 @@ static void ends_well_with_any_failure(struct fixture *f, unsigned flags)
 
 		while (one_round_with_failure(f, region, flags, *op, n)) {
 			PENDING(region, 1);
-			backward(f, &kept, PHILOX_RETAIN);
+			backward(f, &kept, PHILOX_PASS_RETAIN);
 			cr_assert_lt(n++, 100);
 			failures++;
 		}
@@ -219,7 +219,7 @@ PROMISE(ticket_refusals, a_failing_device_leaves_the_ledger_whole)
 
 PROMISE(ticket_refusals, a_failing_device_leaves_the_ledger_whole_with_cells)
 {
-	ends_well_with_any_failure(f, PHILOX_ON_DEVICE);
+	ends_well_with_any_failure(f, PHILOX_PASS_ON_DEVICE);
 }
 
 PROMISE(ticket_refusals, a_context_whose_making_fails_leaves_nothing)

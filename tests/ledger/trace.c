@@ -184,13 +184,13 @@ PROMISE(trace, shows_the_mesh_and_along_what_regions_differ)
 {
 	struct philox_context *context = traced_context(f);
 	const char *const differs = "data";
-	const struct philox_op op = {.name = "only"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "noise",
-						.ops = &op,
-						.n_ops = 1,
-						.differs = &differs,
-						.n_differs = 1};
+	const struct philox_op_desc op = {.name = "only"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "noise",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .differs = &differs,
+					     .n_differs = 1};
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
 	struct philox_region *region;
 

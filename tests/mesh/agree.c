@@ -22,7 +22,8 @@ static const struct philox_axis axes[] = {
 static const char *const data[] = {"data"};
 static const char *const both[] = {"tensor", "data"};
 
-static const struct philox_op plain_ops[] = {{"mask", 1, 4}, {"noise", 2, 8}};
+static const struct philox_op_desc plain_ops[] = {{"mask", 1, 4},
+						  {"noise", 2, 8}};
 
 /* The regions of a rank, which faults reach by name. */
 struct recipe {
@@ -34,9 +35,12 @@ struct recipe {
 };
 
 static const struct recipe recipes[] = {
-	{"block", 0, NULL, 0, -1},    {"noise", 0, data, 1, -1},
-	{"own", 0, both, 2, -1},      {"in order", PHILOX_SHARED, NULL, 0, -1},
-	{"embedding", 0, NULL, 0, 0}, {"head", 0, NULL, 0, 1}};
+	{"block", 0, NULL, 0, -1},
+	{"noise", 0, data, 1, -1},
+	{"own", 0, both, 2, -1},
+	{"in order", PHILOX_REGION_SHARED, NULL, 0, -1},
+	{"embedding", 0, NULL, 0, 0},
+	{"head", 0, NULL, 0, 1}};
 
 enum { RECIPES = sizeof(recipes) / sizeof(recipes[0]), PENDING_MOST = 16 };
 
@@ -52,10 +56,10 @@ struct world {
 	struct rank ranks[8];
 };
 
-static struct philox_region_options options_of(const struct recipe *recipe)
+static struct philox_region_desc options_of(const struct recipe *recipe)
 {
-	return (struct philox_region_options){
-		.size = sizeof(struct philox_region_options),
+	return (struct philox_region_desc){
+		.size = sizeof(struct philox_region_desc),
 		.name = recipe->name,
 		.ops = plain_ops,
 		.n_ops = 2,
@@ -85,7 +89,7 @@ static void backward_of(struct philox_region *region,
 
 static void make_table(struct rank *rank, uint32_t count)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "requests", .count = count};
 
 	OK(philox_rows_create(rank->context, &options, &rank->rows));
@@ -104,7 +108,7 @@ static void make_rank(struct world *world, unsigned number)
 	OK(philox_generator_create(rank->context, 7, &rank->generator));
 	for (unsigned k = 0; k < RECIPES; k++) {
 		const unsigned i = number % 2 ? RECIPES - 1 - k : k;
-		struct philox_region_options options = options_of(&recipes[i]);
+		struct philox_region_desc options = options_of(&recipes[i]);
 		unsigned forwards = 2;
 
 		if (recipes[i].stage >= 0 && recipes[i].stage != (int)stage)
@@ -158,7 +162,7 @@ static struct philox_ticket ticket_of(const struct rank *rank, const char *name,
 
 /* Destroys a region and makes another of that name. */
 static void make_again(struct rank *rank, const char *name,
-		       const struct philox_region_options *options)
+		       const struct philox_region_desc *options)
 {
 	struct philox_region *made;
 
@@ -190,7 +194,7 @@ static void one_inference_ahead(struct rank *rank)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region_of(rank, "block"), NULL,
-				PHILOX_INFERENCE, &pass));
+				PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_forward_commit(&pass, NULL));
 }
 
@@ -243,13 +247,13 @@ static void a_ticket_used_up(struct rank *rank)
 static void a_ticket_retained(struct rank *rank)
 {
 	backward_of(region_of(rank, "block"), ticket_of(rank, "block", 2),
-		    PHILOX_RETAIN);
+		    PHILOX_PASS_RETAIN);
 }
 
-static void other_op(struct rank *rank, size_t n_ops, struct philox_op op)
+static void other_op(struct rank *rank, size_t n_ops, struct philox_op_desc op)
 {
-	struct philox_region_options options = options_of(recipe_of("head"));
-	struct philox_op ops[3] = {plain_ops[0], op, {"third", 1, 4}};
+	struct philox_region_desc options = options_of(recipe_of("head"));
+	struct philox_op_desc ops[3] = {plain_ops[0], op, {"third", 1, 4}};
 
 	if (rank->regions[5]) {
 		options.ops = ops;
@@ -260,22 +264,22 @@ static void other_op(struct rank *rank, size_t n_ops, struct philox_op op)
 
 static void other_calls(struct rank *rank)
 {
-	other_op(rank, 2, (struct philox_op){"noise", 3, 8});
+	other_op(rank, 2, (struct philox_op_desc){"noise", 3, 8});
 }
 
 static void other_advance(struct rank *rank)
 {
-	other_op(rank, 2, (struct philox_op){"noise", 2, 4});
+	other_op(rank, 2, (struct philox_op_desc){"noise", 2, 4});
 }
 
 static void other_name(struct rank *rank)
 {
-	other_op(rank, 2, (struct philox_op){"mask", 2, 8});
+	other_op(rank, 2, (struct philox_op_desc){"mask", 2, 8});
 }
 
 static void no_name(struct rank *rank)
 {
-	other_op(rank, 2, (struct philox_op){NULL, 2, 8});
+	other_op(rank, 2, (struct philox_op_desc){NULL, 2, 8});
 }
 
 static void an_op_more(struct rank *rank)
@@ -290,15 +294,15 @@ static void an_op_less(struct rank *rank)
 
 static void other_flags(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("block"));
+	struct philox_region_desc options = options_of(recipe_of("block"));
 
-	options.flags = PHILOX_SHARED;
+	options.flags = PHILOX_REGION_SHARED;
 	make_again(rank, "block", &options);
 }
 
 static void other_generator(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("block"));
+	struct philox_region_desc options = options_of(recipe_of("block"));
 
 	options.name = "new";
 	options.generator = rank->generator;
@@ -308,7 +312,7 @@ static void other_generator(struct rank *rank)
 
 static void same_but_the_generator(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("block"));
+	struct philox_region_desc options = options_of(recipe_of("block"));
 
 	options.name = "new";
 	OK(philox_region_create(rank->context, &options,
@@ -317,7 +321,7 @@ static void same_but_the_generator(struct rank *rank)
 
 static void differs_here(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("block"));
+	struct philox_region_desc options = options_of(recipe_of("block"));
 
 	options.differs = both;
 	options.n_differs = 1;
@@ -326,7 +330,7 @@ static void differs_here(struct rank *rank)
 
 static void differs_more(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("noise"));
+	struct philox_region_desc options = options_of(recipe_of("noise"));
 
 	options.differs = both;
 	options.n_differs = 2;
@@ -335,7 +339,7 @@ static void differs_more(struct rank *rank)
 
 static void differs_less(struct rank *rank)
 {
-	struct philox_region_options options = options_of(recipe_of("noise"));
+	struct philox_region_desc options = options_of(recipe_of("noise"));
 
 	options.n_differs = 0;
 	make_again(rank, "noise", &options);
@@ -358,7 +362,7 @@ static void a_forward_open_in_order(struct rank *rank)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region_of(rank, "in order"), NULL,
-				PHILOX_WARMUP, &pass));
+				PHILOX_PASS_WARMUP, &pass));
 }
 
 static void a_recompute_open(struct rank *rank)
@@ -391,7 +395,7 @@ static void no_table(struct rank *rank)
 
 static void a_table_more(struct rank *rank)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "spare", .count = 1};
 
 	OK(philox_rows_create(rank->context, &options,
@@ -408,10 +412,10 @@ static void a_larger_table(struct rank *rank)
 
 static void a_table_of_another_generator(struct rank *rank)
 {
-	struct philox_rows_options options = {.size = sizeof(options),
-					      .name = "requests",
-					      .count = 4,
-					      .generator = rank->generator};
+	struct philox_rows_desc options = {.size = sizeof(options),
+					   .name = "requests",
+					   .count = 4,
+					   .generator = rank->generator};
 
 	if (rank->rows) {
 		no_table(rank);
@@ -604,7 +608,7 @@ PROMISE(mesh_agree, forgets_destroyed_names_until_they_are_made_again)
 			region_of(&world.ranks[rank], "noise")));
 	ranks_do_agree(&world.bed);
 	for (unsigned rank = 0; rank < 8; rank++) {
-		struct philox_region_options options =
+		struct philox_region_desc options =
 			options_of(recipe_of("noise"));
 
 		options.n_differs = 0;
@@ -625,7 +629,7 @@ static struct philox_rank_digest digest_of(struct philox_context *context)
 	struct philox_rank_digest digest =
 		PHILOX_INIT(struct philox_rank_digest);
 
-	OK(philox_mesh_digest(context, &digest));
+	OK(philox_context_rank_digest(context, &digest));
 	return digest;
 }
 
@@ -668,7 +672,7 @@ PROMISE(mesh_agree, has_a_digest_for_each_axis_that_is_there)
 static uint64_t region_of_last(struct philox_device *device, int destroyed,
 			       int unlinked)
 {
-	struct philox_region_options options = options_of(&recipes[0]);
+	struct philox_region_desc options = options_of(&recipes[0]);
 	struct philox_generator *made[10], *older;
 	struct philox_region *region;
 	struct ranks_bed bed;
@@ -747,10 +751,10 @@ PROMISE(mesh_agree, leaves_no_trace)
 	allocations_watch(f->device);
 	OK(philox_context_digest(world.ranks[0].context, &before));
 	made = allocations();
-	OK(philox_mesh_digest(world.ranks[0].context, &digest));
+	OK(philox_context_rank_digest(world.ranks[0].context, &digest));
 	cr_assert_eq(allocations(), made);
 	ranks_do_agree(&world.bed);
-	OK(philox_mesh_describe(world.ranks[0].context, &text, NULL));
+	OK(philox_context_rank_describe(world.ranks[0].context, &text, NULL));
 	free(text);
 	OK(philox_context_digest(world.ranks[0].context, &after));
 	cr_assert_eq(before, after);
@@ -762,7 +766,7 @@ PROMISE(mesh_agree, leaves_no_trace)
 GRAPH_PROMISE(mesh_agree, is_legal_during_capture)
 {
 	const struct philox_axis axis = {.name = "data", .size = 2};
-	struct philox_use use = {{0}, 0, 0};
+	struct philox_launch_pass use = {{0}, 0, 0};
 	struct philox_context *own;
 	struct philox_graph *graph;
 	struct ranks_bed bed;

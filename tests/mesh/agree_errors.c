@@ -65,13 +65,16 @@ PROMISE(mesh_errors, of_a_digest)
 {
 	struct philox_rank_digest digest = {.size = 8};
 
-	FAILS(philox_mesh_digest(NULL, &digest), PHILOX_ERROR_INVALID);
-	FAILS(philox_mesh_digest(f->context, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_rank_digest(NULL, &digest), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_rank_digest(f->context, NULL),
+	      PHILOX_ERROR_INVALID);
 	NAMES("digest");
-	FAILS(philox_mesh_digest(f->context, &digest), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_rank_digest(f->context, &digest),
+	      PHILOX_ERROR_INVALID);
 	NAMES("size is 8");
 	digest.size = 0;
-	FAILS(philox_mesh_digest(f->context, &digest), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_rank_digest(f->context, &digest),
+	      PHILOX_ERROR_INVALID);
 }
 
 /* Digests of six ranks, of which some are changed. */
@@ -88,7 +91,8 @@ static void make_digests(struct digests *made, struct philox_device *device)
 	made->mesh = bed.mesh;
 	for (unsigned rank = 0; rank < 6; rank++) {
 		made->of[rank].size = sizeof(made->of[rank]);
-		OK(philox_mesh_digest(bed.contexts[rank], &made->of[rank]));
+		OK(philox_context_rank_digest(bed.contexts[rank],
+					      &made->of[rank]));
 	}
 	ranks_close(&bed);
 }
@@ -114,7 +118,7 @@ PROMISE(mesh_errors, compares_digests_in_any_order)
 		     "ranks 3 and 4 do not agree along axis 'tensor'");
 	}
 	/* any rank's mesh will do */
-	OK(philox_mesh_place(&made.mesh, 5, 6));
+	OK(philox_mesh_set_rank(&made.mesh, 5, 6));
 	OK(philox_mesh_compare(&made.mesh, made.of, 6));
 }
 
@@ -210,15 +214,17 @@ PROMISE(mesh_errors, describe_fails_whole)
 	size_t size = 77;
 	enum philox_status status = PHILOX_ERROR_MEMORY;
 
-	FAILS(philox_mesh_describe(NULL, &text, &size), PHILOX_ERROR_INVALID);
-	FAILS(philox_mesh_describe(f->context, NULL, &size),
+	FAILS(philox_context_rank_describe(NULL, &text, &size),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_context_rank_describe(f->context, NULL, &size),
 	      PHILOX_ERROR_INVALID);
 	NAMES("text");
 	make_six(&bed, f->device);
 	for (uint64_t n = 1; status == PHILOX_ERROR_MEMORY; n++) {
 		if (!allocations_fail(n))
 			break;
-		status = philox_mesh_describe(bed.contexts[0], &text, &size);
+		status = philox_context_rank_describe(bed.contexts[0], &text,
+						      &size);
 		allocations_fail(0);
 		if (status != PHILOX_OK) {
 			FAILS(status, PHILOX_ERROR_MEMORY);
@@ -244,8 +250,9 @@ static const char *const *plain(char *const *texts)
 static void describe_six(const struct ranks_bed *bed, struct six_texts *texts)
 {
 	for (unsigned rank = 0; rank < 6; rank++)
-		OK(philox_mesh_describe(bed->contexts[rank], &texts->of[rank],
-					&texts->sizes[rank]));
+		OK(philox_context_rank_describe(bed->contexts[rank],
+						&texts->of[rank],
+						&texts->sizes[rank]));
 }
 
 static void free_six(struct six_texts *texts)
@@ -572,10 +579,11 @@ PROMISE(mesh_errors, agree_refuses_null)
 {
 	struct ranks_bed bed;
 
-	FAILS(philox_mesh_agree(f->context, NULL, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_agree(f->context, NULL, NULL),
+	      PHILOX_ERROR_INVALID);
 	NAMES("gather");
 	make_six(&bed, f->device);
-	FAILS(philox_mesh_agree(bed.contexts[0], NULL, NULL),
+	FAILS(philox_context_agree(bed.contexts[0], NULL, NULL),
 	      PHILOX_ERROR_INVALID);
 	ranks_close(&bed);
 }
@@ -663,7 +671,7 @@ PROMISE(mesh_errors, two_ranks_may_not_be_one)
 	OK(philox_context_create(f->device, &bed.contexts[4]));
 	mesh.n_axes = 2;
 	memcpy(mesh.axes, axes, sizeof(axes));
-	OK(philox_mesh_place(&mesh, 3, 6));
+	OK(philox_mesh_set_rank(&mesh, 3, 6));
 	OK(philox_context_set_mesh(bed.contexts[4], &mesh));
 	make_layer(bed.contexts[4], "layer");
 	all_answer(&bed, NULL, PHILOX_ERROR_INVALID,

@@ -97,7 +97,7 @@ static struct event choose_event(const struct play *play)
 	if (event.kind == SEED || event.kind == ADVANCE)
 		event.which %= MODEL_GENERATORS;
 	if (event.kind == MAKE && !below(4))
-		event.flags = PHILOX_SHARED;
+		event.flags = PHILOX_REGION_SHARED;
 	else if (event.kind == MAKE && below(2))
 		event.differs = below(1u << play->bed.mesh.n_axes);
 	return event;
@@ -219,9 +219,9 @@ static void describe_some(const struct play *play, unsigned chosen,
 	texts->n = 0;
 	for (unsigned rank = 0; rank < play->bed.n; rank++)
 		if (chosen & 1u << rank) {
-			OK(philox_mesh_describe(play->bed.contexts[rank],
-						&texts->of[texts->n],
-						&texts->sizes[texts->n]));
+			OK(philox_context_rank_describe(
+				play->bed.contexts[rank], &texts->of[texts->n],
+				&texts->sizes[texts->n]));
 			texts->ranks[texts->n++] = rank;
 		}
 }

@@ -40,7 +40,7 @@ static uint64_t seed_of(struct fixture *f, struct philox_region *region)
 	struct philox_pass pass;
 	uint64_t seed;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP, &pass));
 	seed = pass.state.seed;
 	OK(philox_pass_abort(&pass));
 	return seed;
@@ -273,9 +273,9 @@ PROMISE(differs, a_new_seed_is_folded_anew)
 
 PROMISE(differs, another_generator_is_folded_too)
 {
-	struct philox_op op = {.name = "only"};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_op_desc op = {.name = "only"};
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_mesh mesh = place();
 	struct philox_region *region;
 
@@ -307,7 +307,7 @@ PROMISE(differs, a_region_made_again_goes_on_where_it_was)
 		struct philox_region *region =
 			make_along(f->context, "noise", &ways[i]);
 
-		SAME(forward_numbers(f, region, PHILOX_INFERENCE),
+		SAME(forward_numbers(f, region, PHILOX_PASS_INFERENCE),
 		     model_numbers(model_region(5, "noise", &mesh, &ways[i]),
 				   offset),
 		     "life %zu", i);
@@ -315,7 +315,7 @@ PROMISE(differs, a_region_made_again_goes_on_where_it_was)
 		OK(philox_region_destroy(region));
 	}
 	OK(philox_generator_seed(default_of(f), 6)); /* the name is not alive */
-	SAME(forward_numbers(f, make_noise(f), PHILOX_INFERENCE), of(6, 0),
+	SAME(forward_numbers(f, make_noise(f), PHILOX_PASS_INFERENCE), of(6, 0),
 	     "after a new seed");
 }
 
@@ -392,10 +392,10 @@ PROMISE(differs, what_cannot_be_is_refused_by_name)
 			       &region),
 		     PHILOX_ERROR_INVALID,
 		     "region 'noise': differs names axis 'data' twice");
-		SAYS(try_along(f->context, "noise", PHILOX_SHARED, names, 2,
-			       &region),
+		SAYS(try_along(f->context, "noise", PHILOX_REGION_SHARED, names,
+			       2, &region),
 		     PHILOX_ERROR_INVALID,
-		     "region 'noise': is PHILOX_SHARED, and is to differ along "
+		     "region 'noise': is PHILOX_REGION_SHARED, and is to differ along "
 		     "axis 'data': it draws from its generator, which all "
 		     "ranks share");
 	}
@@ -414,10 +414,10 @@ PROMISE(differs, what_cannot_be_is_refused_by_name)
 /* Options of the first version, after which there may be anything. */
 PROMISE(differs, a_program_that_knows_no_axes_has_shared_regions)
 {
-	const struct philox_op op = {.name = "only"};
+	const struct philox_op_desc op = {.name = "only"};
 	struct philox_mesh mesh = place();
-	struct philox_region_options options = {
-		.size = offsetof(struct philox_region_options, differs),
+	struct philox_region_desc options = {
+		.size = offsetof(struct philox_region_desc, differs),
 		.name = "noise",
 		.ops = &op,
 		.n_ops = 1};
@@ -439,12 +439,13 @@ PROMISE(differs, shared_regions_draw_the_same_on_all_ranks)
 	struct philox_context *own = step_out(f);
 
 	OK(philox_generator_seed(default_of(f), 5));
-	OK(try_along(f->context, "x", PHILOX_SHARED, NULL, 0, &region));
-	alone = forward_numbers(f, region, PHILOX_INFERENCE);
+	OK(try_along(f->context, "x", PHILOX_REGION_SHARED, NULL, 0, &region));
+	alone = forward_numbers(f, region, PHILOX_PASS_INFERENCE);
 	step_back(f, own);
 	in_mesh(f, &mesh, 5);
-	OK(try_along(f->context, "x", PHILOX_SHARED, NULL, 0, &region));
-	SAME(forward_numbers(f, region, PHILOX_INFERENCE), alone, "SHARED");
+	OK(try_along(f->context, "x", PHILOX_REGION_SHARED, NULL, 0, &region));
+	SAME(forward_numbers(f, region, PHILOX_PASS_INFERENCE), alone,
+	     "SHARED");
 }
 
 /* A mesh whose names are long is named as far as there is room. */
@@ -473,8 +474,7 @@ PROMISE(differs, a_message_names_long_axes_in_part)
 
 static struct philox_state row_state(struct fixture *f, uint32_t row)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct philox_state state;
 	struct philox_rows *rows;
 

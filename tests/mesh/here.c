@@ -63,10 +63,10 @@ Test(mesh_here, each_launcher_is_understood)
 
 		set(pairs[i].rank, "4");
 		set(pairs[i].world, "6");
-		OK(philox_mesh_here(&mesh));
+		OK(philox_mesh_from_environment(&mesh));
 		is_at(&mesh, 1, 1);
 		set(pairs[i].rank, "5");
-		OK(philox_mesh_here(&mesh));
+		OK(philox_mesh_from_environment(&mesh));
 		is_at(&mesh, 1, 2);
 		forget_launchers();
 	}
@@ -81,7 +81,7 @@ Test(mesh_here, the_first_pair_counts)
 
 		set(pairs[i].rank, rank);
 		set(pairs[i].world, "6");
-		OK(philox_mesh_here(&mesh));
+		OK(philox_mesh_from_environment(&mesh));
 		is_at(&mesh, (uint32_t)(1 + i) / 3, (uint32_t)(1 + i) % 3);
 	}
 }
@@ -91,10 +91,10 @@ Test(mesh_here, without_a_launcher_there_is_one_rank)
 	struct philox_mesh mesh = mesh_of("data=0/1 tensor=0/1"), many = six();
 
 	mesh.axes[0].coordinate = 9;
-	OK(philox_mesh_here(&mesh));
+	OK(philox_mesh_from_environment(&mesh));
 	is_at(&mesh, 0, 0);
 	many.axes[1].coordinate = 2;
-	SAYS(philox_mesh_here(&many), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_from_environment(&many), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 6, the world has 1 rank");
 	is_at(&many, 0, 2);
 }
@@ -111,7 +111,8 @@ Test(mesh_here, half_a_pair_is_refused_by_name)
 		}
 		set(pairs[i].world, "6");
 		unsetenv(pairs[i].rank);
-		FAILS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID);
+		FAILS(philox_mesh_from_environment(&mesh),
+		      PHILOX_ERROR_INVALID);
 		NAMES(pairs[i].rank);
 		NAMES(pairs[i].world);
 		NAMES(" is not");
@@ -119,7 +120,8 @@ Test(mesh_here, half_a_pair_is_refused_by_name)
 			continue;
 		set(pairs[i].rank, "1");
 		unsetenv(pairs[i].world);
-		FAILS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID);
+		FAILS(philox_mesh_from_environment(&mesh),
+		      PHILOX_ERROR_INVALID);
 		NAMES(pairs[i].rank);
 		NAMES(pairs[i].world);
 		is_at(&mesh, 0, 0);
@@ -133,11 +135,11 @@ Test(mesh_here, a_batch_job_s_script_is_no_task)
 	struct philox_mesh mesh = mesh_of("data=0/1 tensor=0/1");
 
 	set("SLURM_PROCID", "0");
-	OK(philox_mesh_here(&mesh));
+	OK(philox_mesh_from_environment(&mesh));
 	set("SLURM_NTASKS", "6");
-	OK(philox_mesh_here(&mesh));
+	OK(philox_mesh_from_environment(&mesh));
 	unsetenv("SLURM_PROCID");
-	OK(philox_mesh_here(&mesh));
+	OK(philox_mesh_from_environment(&mesh));
 }
 
 Test(mesh_here, what_is_no_number_is_refused_by_name)
@@ -165,7 +167,8 @@ Test(mesh_here, what_is_no_number_is_refused_by_name)
 			set(pair->rank, "1");
 			set(pair->world, "6");
 			set(wrong, texts[i]);
-			FAILS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID);
+			FAILS(philox_mesh_from_environment(&mesh),
+			      PHILOX_ERROR_INVALID);
 			snprintf(says, sizeof(says),
 				 "%s is '%s', not a decimal number", wrong,
 				 texts[i]);
@@ -181,20 +184,20 @@ Test(mesh_here, numbers_that_do_not_fit_the_mesh_are_refused)
 
 	set("RANK", "1");
 	set("WORLD_SIZE", "8");
-	SAYS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 6, the world has 8 ranks");
 	set("RANK", "6");
 	set("WORLD_SIZE", "6");
-	SAYS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID,
 	     "mesh: rank 6 in a world of 6");
 	set("RANK", "18446744073709551615");
-	SAYS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID,
 	     "mesh: rank 18446744073709551615 in a world of 6");
 	set("RANK", "007"); /* a decimal number all the same */
-	FAILS(philox_mesh_here(&mesh), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID);
 	NAMES("rank 7");
 	set("RANK", "0");
-	FAILS(philox_mesh_here(&bad), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_from_environment(&bad), PHILOX_ERROR_INVALID);
 	NAMES("size of axis 'data' is 0");
 	is_at(&mesh, 0, 0);
 }

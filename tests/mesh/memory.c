@@ -30,9 +30,10 @@ static struct cost set_up(struct fixture *f, const char *place)
 {
 	struct philox_mesh mesh = mesh_of(place);
 	struct philox_context *own = f->context;
-	struct cost before = {.allocations = allocations(),
-			      .bytes = allocated_bytes(),
-			      .calls = philox_device_calls(f->device, NULL)};
+	struct cost before = {
+		.allocations = allocations(),
+		.bytes = allocated_bytes(),
+		.calls = philox_device_call_count(f->device, NULL)};
 	struct cost cost;
 
 	OK(philox_context_create(f->device, &f->context));
@@ -45,7 +46,7 @@ static struct cost set_up(struct fixture *f, const char *place)
 	}
 	cost.allocations = allocations() - before.allocations;
 	cost.bytes = allocated_bytes() - before.bytes;
-	cost.calls = philox_device_calls(f->device, NULL) - before.calls;
+	cost.calls = philox_device_call_count(f->device, NULL) - before.calls;
 	philox_context_destroy(f->context);
 	f->context = own;
 	return cost;
@@ -90,7 +91,7 @@ static void has_mesh(struct fixture *f, uint32_t n_axes, const char *first)
 {
 	struct philox_mesh back = PHILOX_INIT(struct philox_mesh);
 
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	cr_assert_eq(back.n_axes, n_axes);
 	cr_assert(!n_axes || !strcmp(back.axes[0].name, first));
 }

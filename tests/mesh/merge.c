@@ -77,12 +77,14 @@ PROMISE(mesh_merge, refuses_texts_that_do_not_agree_about_a_region)
 	open_one(&new, f, "data=0/1", &along_none);
 	skip_forwards(old.region[1], 1);
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("'set': region 'noise': the serial of its next forward is 1 in "
 	      "the text of rank 0, 2 in that of rank 1");
 	forward(f, old.region[0]); /* pending here only */
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise', ticket 1: it is pending in the text of rank 0, "
 	      "gone in that of rank 1");
 	bed_close(&old.bed);
@@ -100,7 +102,8 @@ PROMISE(mesh_merge, refuses_texts_that_do_not_agree_about_generators)
 	OK(philox_generator_advance(philox_context_generator(CONTEXT(old, 2)),
 				    8, NULL));
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("generator 0: offset is 0 in the text of rank 0, 8 in that of "
 	      "rank 2");
 	bed_close(&old.bed);
@@ -114,8 +117,7 @@ PROMISE(mesh_merge, refuses_texts_that_do_not_agree_about_generators)
 static struct philox_rows *make_table(struct philox_context *context,
 				      const char *name, uint32_t count)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct philox_rows *rows;
 
 	options.name = name;
@@ -164,18 +166,20 @@ PROMISE(mesh_merge, wants_tables_to_agree_row_by_row)
 		set_row(f, tables[i], 2, 16);
 	}
 	save_bed(&old.bed, "set");
-	OK(philox_mesh_load(CONTEXT(new, 0), "set"));
+	OK(philox_context_load_ranks(CONTEXT(new, 0), "set"));
 	cr_assert_eq(offset_of_row(f, table, 1), 40);
 	set_row(f, tables[1], 2, 20);
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("rows 'requests', row 2: offset is 16 in the text of rank 0, 20 "
 	      "in that of rank 1");
 	load_bed(&old.bed, "set"); /* the same mesh: each its own */
 	cr_assert_eq(offset_of_row(f, tables[0], 2), 16);
 	cr_assert_eq(offset_of_row(f, tables[1], 2), 20);
 	make_table(CONTEXT(old, 0), "others", 1);
-	FAILS(philox_mesh_load(CONTEXT(old, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(old, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("rows 'others' are in no text of the set");
 	bed_close(&old.bed);
 	bed_close(&new.bed);
@@ -185,9 +189,9 @@ PROMISE(mesh_merge, wants_tables_to_agree_row_by_row)
 PROMISE(mesh_merge, wants_one_shape_of_a_region)
 {
 	struct philox_mesh mesh = mesh_of("data=0/2");
-	const struct philox_op ops[] = {{"first", 1, 4}};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	const struct philox_op_desc ops[] = {{"first", 1, 4}};
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *other;
 	struct bed old;
 	struct one new;
@@ -201,7 +205,8 @@ PROMISE(mesh_merge, wants_one_shape_of_a_region)
 	make_along(old.context[0], "noise", &along_data);
 	OK(philox_region_create(old.context[1], &options, &other));
 	save_bed(&old, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise': along axis 'data' it differs in the text of "
 	      "rank 0, is shared in that of rank 1");
 	OK(philox_region_destroy(other));
@@ -209,7 +214,8 @@ PROMISE(mesh_merge, wants_one_shape_of_a_region)
 	options.n_differs = 1;
 	OK(philox_region_create(old.context[1], &options, &other));
 	save_bed(&old, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise'");
 	NAMES("in the text of rank 0");
 	bed_close(&old);
@@ -225,12 +231,13 @@ PROMISE(mesh_merge, wants_a_region_to_differ_along_the_same_axes)
 	open_one(&old, f, "data=0/2 tensor=0/2", &along_data);
 	save_bed(&old.bed, "set");
 	open_one(&shared, f, "data=0/2 tensor=0/1", &along_none);
-	FAILS(philox_mesh_load(CONTEXT(shared, 0), "set"),
+	FAILS(philox_context_load_ranks(CONTEXT(shared, 0), "set"),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise': differs along axis 'data' in the text of rank "
 	      "0, and is not to be loaded as one that differs along it");
 	open_one(&both, f, "data=0/2 tensor=0/1", &along_both);
-	FAILS(philox_mesh_load(CONTEXT(both, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(both, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise': is shared along axis 'tensor' in the text");
 	bed_close(&old.bed);
 	bed_close(&shared.bed);
@@ -247,14 +254,16 @@ PROMISE(mesh_merge, names_a_region_that_no_text_has)
 	open_one(&new, f, "data=0/1", &along_none);
 	make_region_of(CONTEXT(new, 0), "more", 0, NULL);
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'more' is in no text of the set");
 	for (int i = 0; i < 2; i++)
 		OK(philox_region_destroy(old.region[i]));
 	save_bed(&old.bed, "set");
 	bed_close(&new.bed);
 	open_one(&new, f, "data=0/1", &along_none);
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise' is destroyed in the set");
 	bed_close(&old.bed);
 	bed_close(&new.bed);
@@ -294,7 +303,7 @@ PROMISE(mesh_merge, says_which_regions_start_fresh)
 		struct log log = {0};
 
 		OK(philox_context_set_log(CONTEXT(new, i), keep_log, &log));
-		OK(philox_mesh_load(CONTEXT(new, i), "set"));
+		OK(philox_context_load_ranks(CONTEXT(new, i), "set"));
 		OK(philox_context_set_log(CONTEXT(new, i), NULL, NULL));
 		cr_assert_eq(log.fresh, i == 2);
 		if (i < 2)
@@ -332,7 +341,8 @@ PROMISE(mesh_merge, moves_tickets_whole_and_divides_none)
 	backward(f, &owed, 0);
 	bed_close(&new.bed);
 	open_one(&new, f, "data=0/2 tensor=0/1", &along_tensor);
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise' differs along axis 'tensor', whose size was 2 "
 	      "and is 1: 1 ticket that is pending in the text of rank 0 cannot "
 	      "be divided");
@@ -433,7 +443,7 @@ PROMISE(mesh_merge, keeps_names_that_nobody_wants)
 	OK(philox_region_destroy(old.region[2]));
 	save_bed(&old.bed, "set"); /* alive in one, destroyed in two */
 	bed_open(&new, f, &mesh, 5);
-	OK(philox_mesh_load(new.context[0], "set"));
+	OK(philox_context_load_ranks(new.context[0], "set"));
 	region = make_along(new.context[0], "noise", &along_none);
 	next_is(f, region, NULL, &along_none, 20, 6);
 	bed_close(&old.bed);
@@ -481,9 +491,11 @@ PROMISE(mesh_merge, reads_one_text_on_the_same_mesh)
 	for (unsigned i = 0; i < 4; i++)
 		again.region[i] =
 			make_along(CONTEXT(again, i), "noise", &along_both);
-	OK(philox_mesh_load(CONTEXT(again, 1), "set")); /* data 1, tensor 0 */
+	OK(philox_context_load_ranks(CONTEXT(again, 1),
+				     "set")); /* data 1, tensor 0 */
 	next_is(f, again.region[1], &again.bed.mesh[1], &along_both, 12, 4);
-	FAILS(philox_mesh_load(CONTEXT(again, 0), "set"), PHILOX_ERROR_FILE);
+	FAILS(philox_context_load_ranks(CONTEXT(again, 0), "set"),
+	      PHILOX_ERROR_FILE);
 	NAMES("'set.0'");
 	bed_close(&old.bed);
 	bed_close(&again.bed);
@@ -527,7 +539,8 @@ PROMISE(mesh_merge, wants_all_texts_to_agree_about_what_has_moved)
 	OK(philox_region_destroy(old.region[2]));
 	save_bed(&old.bed, "set");
 	open_one(&new, f, "pipe=0/3", &along_none);
-	FAILS(philox_mesh_load(CONTEXT(new, 2), "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 2), "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise': the serial of its next forward is 1 in the text "
 	      "of rank 0, 3 in that of rank 1");
 	bed_close(&old.bed);
@@ -537,15 +550,15 @@ PROMISE(mesh_merge, wants_all_texts_to_agree_about_what_has_moved)
 
 static struct philox_region *make_sequential(struct philox_context *context)
 {
-	struct philox_op op = {"op", 0, 0};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_op_desc op = {"op", 0, 0};
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = "sequential";
 	options.ops = &op;
 	options.n_ops = 1;
-	options.flags = PHILOX_SHARED;
+	options.flags = PHILOX_REGION_SHARED;
 	OK(philox_region_create(context, &options, &region));
 	return region;
 }
@@ -573,7 +586,7 @@ PROMISE(mesh_merge, marks_nothing_as_issued_of_a_sequential_region)
 	of[1] = make_sequential(CONTEXT(old, 1));
 	OK(philox_region_destroy(of[1]));
 	save_bed(&old.bed, "set");
-	OK(philox_mesh_load(CONTEXT(new, 0), "set"));
+	OK(philox_context_load_ranks(CONTEXT(new, 0), "set"));
 	OK(philox_context_save_text(CONTEXT(new, 0), &text, NULL));
 	cr_assert(!strstr(text, "issued"), "%s", text);
 	OK(philox_context_load_text(CONTEXT(new, 0), text, strlen(text)));
@@ -599,7 +612,7 @@ PROMISE(mesh_merge, takes_what_differed_without_a_mesh_as_shared)
 	OK(philox_context_save(f->context, "set"));
 	open_one(&new, f, "data=0/2", &along_none);
 	for (unsigned i = 0; i < 2; i++) {
-		OK(philox_mesh_load(CONTEXT(new, i), "set"));
+		OK(philox_context_load_ranks(CONTEXT(new, i), "set"));
 		made.region = new.region[i];
 		backward(f, &made, 0);
 		next_is(f, new.region[i], &new.bed.mesh[i], &along_none, 16, 5);
@@ -620,7 +633,8 @@ PROMISE(mesh_merge, refuses_to_move_what_differs_to_another_coordinate)
 	save_bed(&old, "set");
 	bed_open(&new, f, &mesh, 5);
 	make_along(new.context[1], "noise", &along_pipe);
-	FAILS(philox_mesh_load(new.context[1], "set"), PHILOX_ERROR_MISMATCH);
+	FAILS(philox_context_load_ranks(new.context[1], "set"),
+	      PHILOX_ERROR_MISMATCH);
 	NAMES("region 'noise' differs along axis 'pipe', and no text that has "
 	      "it is at the place of rank 1");
 	bed_close(&old);
@@ -675,13 +689,13 @@ PROMISE(mesh_merge, goes_on_shared_with_tickets_from_a_single_process)
 	open_one(&ranks, f, "data=0/2", &along_none);
 	for (unsigned i = 0; i < 2; i++) {
 		make_table(CONTEXT(ranks, i), "requests", 2);
-		OK(philox_mesh_load(CONTEXT(ranks, i), "alone"));
+		OK(philox_context_load_ranks(CONTEXT(ranks, i), "alone"));
 		owed.region = ranks.region[i];
 		backward(f, &owed, 0);
 	}
 	bed_close(&ranks.bed);
 	open_one(&ranks, f, "data=0/2", &along_data);
-	FAILS(philox_mesh_load(CONTEXT(ranks, 0), "alone"),
+	FAILS(philox_context_load_ranks(CONTEXT(ranks, 0), "alone"),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("cannot be divided");
 	bed_close(&ranks.bed);
@@ -696,11 +710,12 @@ PROMISE(mesh_merge, refuses_one_text_of_many_and_other_files)
 	open_one(&old, f, "data=0/2", &along_none);
 	open_one(&new, f, "data=0/1", &along_none);
 	save_bed(&old.bed, "set");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "set.1"),
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set.1"),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("'set.1': the text of rank 1 of 2: load the manifest");
 	put_text("other", "something else\n");
-	FAILS(philox_mesh_load(CONTEXT(new, 0), "other"), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "other"),
+	      PHILOX_ERROR_INVALID);
 	NAMES("'other': line 1");
 	bed_close(&old.bed);
 	bed_close(&new.bed);

@@ -2,7 +2,7 @@
  * tests/mesh/merge_random.c - runs that change their mesh again and again
  *
  * All ranks are contexts of this process. A model, made from the words of
- * philox/mesh_save.h alone, knows of each region and each place along the axes
+ * philox/mesh.h alone, knows of each region and each place along the axes
  * along which it differs what comes next, and which tickets are pending; every
  * forward and backward must have the numbers that it says, and no number may
  * come twice that did not come from copies of one tensor.
@@ -146,8 +146,8 @@ static void make_on(struct world *w, unsigned r, unsigned rank)
 	struct along along = along_in(m, &w->bed.mesh[rank]);
 
 	OK(try_along(w->bed.context[rank], m->name,
-		     r == SHARED ? PHILOX_SHARED : 0, along.names, along.n,
-		     &w->region[r][rank]));
+		     r == SHARED ? PHILOX_REGION_SHARED : 0, along.names,
+		     along.n, &w->region[r][rank]));
 }
 
 static void open_contexts(struct world *w)
@@ -427,7 +427,7 @@ static void settle_tickets(struct world *w, const uint32_t size[AXES])
 		for (unsigned r = 0; r < REGIONS; r++)
 			other.model[r].staged = 0;
 		open_contexts(&other);
-		FAILS(philox_mesh_load(other.bed.context[0], "set"),
+		FAILS(philox_context_load_ranks(other.bed.context[0], "set"),
 		      PHILOX_ERROR_MISMATCH);
 		NAMES("cannot be divided");
 		bed_close(&other.bed);

@@ -10,7 +10,7 @@ static uint64_t world_of(const struct philox_mesh *mesh)
 {
 	uint64_t world = 0;
 
-	OK(philox_mesh_world(mesh, &world));
+	OK(philox_mesh_world_size(mesh, &world));
 	return world;
 }
 
@@ -52,7 +52,8 @@ Test(mesh, ranks_are_counted_with_the_last_axis_fastest)
 				placed.axes[i].coordinate =
 					(uint32_t)bed_random(&random);
 			cr_assert_eq(rank_of(&mesh), world);
-			OK(philox_mesh_place(&placed, world, world_of(&mesh)));
+			OK(philox_mesh_set_rank(&placed, world,
+						world_of(&mesh)));
 			same_mesh(&placed, &mesh);
 			world++;
 		} while (next_place(&mesh));
@@ -65,12 +66,12 @@ Test(mesh, ranks_of_the_largest_world_fit)
 	struct philox_mesh mesh = mesh_of("a=0/65536 b=0/256 c=0/256");
 
 	cr_assert_eq(world_of(&mesh), UINT64_C(1) << 32);
-	OK(philox_mesh_place(&mesh, 0xfedcba98, UINT64_C(1) << 32));
+	OK(philox_mesh_set_rank(&mesh, 0xfedcba98, UINT64_C(1) << 32));
 	cr_assert_eq(mesh.axes[0].coordinate, 0xfedc);
 	cr_assert_eq(mesh.axes[1].coordinate, 0xba);
 	cr_assert_eq(mesh.axes[2].coordinate, 0x98);
 	cr_assert_eq(rank_of(&mesh), 0xfedcba98);
-	OK(philox_mesh_place(&mesh, UINT32_MAX, UINT64_C(1) << 32));
+	OK(philox_mesh_set_rank(&mesh, UINT32_MAX, UINT64_C(1) << 32));
 	cr_assert_eq(rank_of(&mesh), UINT32_MAX);
 	mesh = mesh_of("a=4294967294/4294967295");
 	cr_assert_eq(world_of(&mesh), UINT32_MAX);
@@ -84,8 +85,8 @@ Test(mesh, without_axes_there_is_one_rank)
 	OK(philox_mesh_check(&mesh));
 	cr_assert_eq(world_of(&mesh), 1);
 	cr_assert_eq(rank_of(&mesh), 0);
-	OK(philox_mesh_place(&mesh, 0, 1));
-	SAYS(philox_mesh_place(&mesh, 0, 2), PHILOX_ERROR_INVALID,
+	OK(philox_mesh_set_rank(&mesh, 0, 1));
+	SAYS(philox_mesh_set_rank(&mesh, 0, 2), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 1, the world has 2 ranks");
 }
 
@@ -94,7 +95,7 @@ Test(mesh, flags_stay_when_a_rank_gets_its_place)
 	struct philox_mesh mesh = mesh_of("stage=0/2 data=0/3");
 
 	mesh.axes[0].flags = PHILOX_AXIS_STAGES;
-	OK(philox_mesh_place(&mesh, 4, 6));
+	OK(philox_mesh_set_rank(&mesh, 4, 6));
 	cr_assert_eq(mesh.axes[0].flags, PHILOX_AXIS_STAGES);
 	cr_assert_eq(mesh.axes[0].coordinate, 1);
 	cr_assert_eq(mesh.axes[1].coordinate, 1);
@@ -104,17 +105,17 @@ Test(mesh, a_place_that_there_is_not_changes_nothing)
 {
 	struct philox_mesh mesh = mesh_of("data=1/2 tensor=2/3"), before = mesh;
 
-	SAYS(philox_mesh_place(&mesh, 0, 8), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_set_rank(&mesh, 0, 8), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 6, the world has 8 ranks");
-	SAYS(philox_mesh_place(&mesh, 0, 1), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_set_rank(&mesh, 0, 1), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 6, the world has 1 rank");
-	SAYS(philox_mesh_place(&mesh, 0, 0), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_set_rank(&mesh, 0, 0), PHILOX_ERROR_INVALID,
 	     "mesh: the product of its sizes is 6, the world has 0 ranks");
-	SAYS(philox_mesh_place(&mesh, 6, 6), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_set_rank(&mesh, 6, 6), PHILOX_ERROR_INVALID,
 	     "mesh: rank 6 in a world of 6");
-	SAYS(philox_mesh_place(&mesh, UINT64_MAX, 6), PHILOX_ERROR_INVALID,
+	SAYS(philox_mesh_set_rank(&mesh, UINT64_MAX, 6), PHILOX_ERROR_INVALID,
 	     "mesh: rank 18446744073709551615 in a world of 6");
-	FAILS(philox_mesh_place(NULL, 0, 1), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_set_rank(NULL, 0, 1), PHILOX_ERROR_INVALID);
 	same_mesh(&mesh, &before);
 }
 
@@ -141,7 +142,7 @@ enum fault {
 
 static const struct {
 	const char *says;
-	int unplaced; /* philox_mesh_place() refuses it, too */
+	int unplaced; /* philox_mesh_set_rank() refuses it, too */
 } faults[FAULTS] = {
 	[NO_NAME] = {"mesh: the name of axis 1 is NULL", 1},
 	[EMPTY_NAME] = {"mesh: the name of axis 1 is empty", 1},
@@ -221,18 +222,18 @@ PROMISE(mesh, every_function_refuses_what_is_no_mesh)
 
 		SAYS(philox_mesh_check(&mesh), PHILOX_ERROR_INVALID,
 		     faults[i].says);
-		SAYS(philox_mesh_world(&mesh, &untouched), PHILOX_ERROR_INVALID,
-		     faults[i].says);
+		SAYS(philox_mesh_world_size(&mesh, &untouched),
+		     PHILOX_ERROR_INVALID, faults[i].says);
 		SAYS(philox_mesh_rank(&mesh, &untouched), PHILOX_ERROR_INVALID,
 		     faults[i].says);
 		SAYS(philox_context_set_mesh(f->context, &mesh),
 		     PHILOX_ERROR_INVALID, faults[i].says);
 		if (faults[i].unplaced)
-			SAYS(philox_mesh_place(&mesh, 0, 24),
+			SAYS(philox_mesh_set_rank(&mesh, 0, 24),
 			     PHILOX_ERROR_INVALID, faults[i].says);
 		cr_assert_eq(untouched, 77);
 		cr_assert_eq(memcmp(&mesh, &kept, sizeof(mesh)), 0);
-		OK(philox_context_mesh(f->context, &after));
+		OK(philox_context_get_mesh(f->context, &after));
 		cr_assert_eq(after.n_axes, 0);
 	}
 }
@@ -244,13 +245,13 @@ PROMISE(mesh, null_is_refused_by_name)
 
 	FAILS(philox_mesh_check(NULL), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
-	FAILS(philox_mesh_world(NULL, &number), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_world_size(NULL, &number), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
 	FAILS(philox_mesh_rank(NULL, &number), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
-	FAILS(philox_mesh_here(NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_from_environment(NULL), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
-	FAILS(philox_mesh_world(&mesh, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_world_size(&mesh, NULL), PHILOX_ERROR_INVALID);
 	NAMES("world is NULL");
 	FAILS(philox_mesh_rank(&mesh, NULL), PHILOX_ERROR_INVALID);
 	NAMES("rank is NULL");
@@ -258,9 +259,9 @@ PROMISE(mesh, null_is_refused_by_name)
 	NAMES("context is NULL");
 	FAILS(philox_context_set_mesh(f->context, NULL), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
-	FAILS(philox_context_mesh(NULL, &mesh), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_get_mesh(NULL, &mesh), PHILOX_ERROR_INVALID);
 	NAMES("context is NULL");
-	FAILS(philox_context_mesh(f->context, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_get_mesh(f->context, NULL), PHILOX_ERROR_INVALID);
 	NAMES("mesh is NULL");
 }
 
@@ -271,7 +272,7 @@ Test(mesh, axes_beyond_the_last_are_not_read)
 
 	memset(&mesh.axes[1], 0xff, sizeof(mesh.axes) - sizeof(mesh.axes[0]));
 	OK(philox_mesh_check(&mesh));
-	OK(philox_mesh_place(&mesh, 0, 2));
+	OK(philox_mesh_set_rank(&mesh, 0, 2));
 	cr_assert_eq(mesh.axes[0].coordinate, 0);
 	cr_assert_eq(mesh.axes[1].coordinate, UINT32_MAX);
 }
@@ -289,17 +290,17 @@ PROMISE(mesh, one_of_a_later_version_is_taken_if_it_asks_for_nothing)
 	struct later_mesh back = {.mesh.size = sizeof(back), .field = 5};
 
 	later.mesh.size = sizeof(later);
-	OK(philox_mesh_place(&later.mesh, 4, 6));
+	OK(philox_mesh_set_rank(&later.mesh, 4, 6));
 	cr_assert_eq(rank_of(&later.mesh), 4);
 	OK(philox_context_set_mesh(f->context, &later.mesh));
-	OK(philox_context_mesh(f->context, &back.mesh));
+	OK(philox_context_get_mesh(f->context, &back.mesh));
 	same_mesh(&back.mesh, &later.mesh);
 	cr_assert_eq(back.mesh.size, sizeof(back));
 	cr_assert_eq(back.field, 0, "what the library does not know is 0");
 	later.field = 1;
 	FAILS(philox_mesh_check(&later.mesh), PHILOX_ERROR_INVALID);
 	NAMES("a field that this version does not know");
-	FAILS(philox_mesh_place(&later.mesh, 5, 6), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_set_rank(&later.mesh, 5, 6), PHILOX_ERROR_INVALID);
 	cr_assert_eq(later.mesh.axes[1].coordinate, 1);
 }
 
@@ -310,16 +311,16 @@ PROMISE(mesh, a_context_has_none_until_it_is_given_one)
 	struct philox_mesh mesh = mesh_of("data=1/2"), back;
 
 	back = mesh;
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	cr_assert_eq(back.n_axes, 0);
 	cr_assert_eq(back.size, sizeof(back));
 	OK(philox_mesh_check(&back));
 	OK(philox_context_set_mesh(f->context, &mesh));
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	same_mesh(&back, &mesh);
 	OK(philox_mesh_check(&back));
 	back.size = sizeof(back) - 8;
-	FAILS(philox_context_mesh(f->context, &back), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_get_mesh(f->context, &back), PHILOX_ERROR_INVALID);
 	NAMES("begin with PHILOX_INIT()");
 }
 
@@ -333,7 +334,7 @@ PROMISE(mesh, a_context_keeps_names_of_its_own)
 	back = mesh;
 	OK(philox_context_set_mesh(f->context, &mesh));
 	strcpy(name, "rest");
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	cr_assert_str_eq(back.axes[0].name, "data");
 	cr_assert_neq(back.axes[0].name, name);
 	strcpy(name, "data");
@@ -348,13 +349,13 @@ PROMISE(mesh, another_takes_its_place_before_the_first_region)
 
 	OK(philox_context_set_mesh(f->context, &one));
 	OK(philox_context_set_mesh(f->context, &other));
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	same_mesh(&back, &other);
 	OK(philox_context_set_mesh(f->context, &back)); /* with its own names */
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	same_mesh(&back, &other);
 	OK(philox_context_set_mesh(f->context, &none));
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	cr_assert_eq(back.n_axes, 0);
 }
 
@@ -372,7 +373,7 @@ PROMISE(mesh, a_context_with_regions_keeps_the_one_it_has)
 	/* It may be made again, and would draw the numbers of another place */
 	FAILS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE);
 	NAMES("region 'layer'");
-	OK(philox_context_mesh(f->context, &back));
+	OK(philox_context_get_mesh(f->context, &back));
 	same_mesh(&back, &mesh);
 }
 
@@ -381,8 +382,7 @@ PROMISE(mesh, generators_and_rows_may_come_first)
 {
 	struct philox_mesh mesh = mesh_of("data=1/2");
 	struct philox_generator *generator;
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct philox_rows *rows;
 
 	options.name = "rows";
@@ -401,11 +401,11 @@ GRAPH_PROMISE(mesh, is_set_and_asked_for_during_capture)
 
 	OK(philox_context_create(f->device, &other));
 	record_begin(f);
-	captured_forward(f, region, PHILOX_INFERENCE, f->scratch);
+	captured_forward(f, region, PHILOX_PASS_INFERENCE, f->scratch);
 	OK(philox_mesh_check(&mesh));
-	OK(philox_mesh_place(&mesh, 1, 2));
+	OK(philox_mesh_set_rank(&mesh, 1, 2));
 	OK(philox_context_set_mesh(other, &mesh));
-	OK(philox_context_mesh(other, &back));
+	OK(philox_context_get_mesh(other, &back));
 	same_mesh(&back, &mesh);
 	OK(philox_graph_destroy(record_end(f)));
 	philox_context_destroy(other);

@@ -62,10 +62,10 @@ static struct philox_span span_of(const struct play *p, enum kind kind,
 static void fill(struct play *p, enum kind kind, unsigned rank,
 		 const struct philox_pass *pass)
 {
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span = span_of(p, kind, rank);
 	fill.out = p->array;
 	OK(philox_pass_fill(pass, OP, CALL, &fill));
@@ -175,7 +175,7 @@ static void all_go_forth(struct play *p, enum kind kind)
 		.kind = kind, .seed = p->seed, .offset = p->offset[kind]};
 	p->offset[kind] += 4;
 	for (unsigned rank = 0; rank < p->bed.n; rank++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		if (captured)
 			OK(philox_graph_launch(p->forth[kind][rank],
@@ -193,10 +193,10 @@ static void all_go_back(struct play *p)
 {
 	unsigned pick = bed_below(&p->random, p->n_made);
 	struct made made = p->made[pick];
-	unsigned flags = bed_below(&p->random, 3) ? 0 : PHILOX_RETAIN;
+	unsigned flags = bed_below(&p->random, 3) ? 0 : PHILOX_PASS_RETAIN;
 
 	for (unsigned rank = 0; rank < p->bed.n; rank++) {
-		struct philox_use use = {made.ticket[rank], flags, 0};
+		struct philox_launch_pass use = {made.ticket[rank], flags, 0};
 
 		if (bed_below(&p->random, 2))
 			OK(philox_graph_launch(p->back[made.kind][rank],

@@ -124,11 +124,11 @@ PROMISE(mesh_set, of_one_rank_needs_no_mesh)
 	char *text = context_text(f->context), *again;
 
 	enter_set();
-	OK(philox_mesh_save(f->context, "set"));
+	OK(philox_context_save_rank(f->context, "set"));
 	cr_assert(file_is_there("set.0") && !file_is_there("set"));
 	OK(philox_mesh_seal(&none, "set"));
 	forward(f, region);
-	OK(philox_mesh_load(f->context, "set"));
+	OK(philox_context_load_ranks(f->context, "set"));
 	PENDING(region, 0);
 	again = file_text("set.0");
 	cr_assert_str_eq(again, text);
@@ -147,7 +147,7 @@ static void refuses_set(struct ranks *ranks, const char *path,
 		struct philox_context *context = ranks->bed.context[i];
 		char *before = context_text(context), *after;
 
-		FAILS(philox_mesh_load(context, path), expected);
+		FAILS(philox_context_load_ranks(context, path), expected);
 		NAMES(named);
 		after = context_text(context);
 		cr_assert_str_eq(after, before);
@@ -214,10 +214,10 @@ PROMISE(mesh_set, that_was_begun_again_is_refused)
 	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
 	save_bed(&ranks.bed, "set");
 	run_ranks(&ranks, f, 1);
-	OK(philox_mesh_save(ranks.bed.context[0], "set"));
-	FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+	OK(philox_context_save_rank(ranks.bed.context[0], "set"));
+	FAILS(philox_context_load_ranks(ranks.bed.context[0], "set"),
 	      PHILOX_ERROR_INVALID);
-	OK(philox_mesh_load(ranks.bed.context[1], "set"));
+	OK(philox_context_load_ranks(ranks.bed.context[1], "set"));
 	bed_close(&ranks.bed);
 	leave_set();
 }
@@ -235,15 +235,16 @@ PROMISE(mesh_set, with_a_manifest_cut_or_changed_is_refused)
 	size = strlen(manifest);
 	for (size_t cut = 0; cut < size; cut++) {
 		put_bytes("set", manifest, cut);
-		FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+		FAILS(philox_context_load_ranks(ranks.bed.context[0], "set"),
 		      PHILOX_ERROR_INVALID);
 		NAMES("'set': line ");
 	}
 	for (size_t bit = 0; bit < 8 * size; bit++) {
 		manifest[bit / 8] ^= (char)(1 << bit % 8);
 		put_bytes("set", manifest, size);
-		FAILS_EITHER(philox_mesh_load(ranks.bed.context[0], "set"),
-			     PHILOX_ERROR_INVALID, PHILOX_ERROR_UNSUPPORTED);
+		FAILS_EITHER(
+			philox_context_load_ranks(ranks.bed.context[0], "set"),
+			PHILOX_ERROR_INVALID, PHILOX_ERROR_UNSUPPORTED);
 		NAMES("'set': line ");
 		manifest[bit / 8] ^= (char)(1 << bit % 8);
 	}
@@ -285,18 +286,19 @@ PROMISE(mesh_set, with_malformed_lines_is_refused)
 		put_text("set", changed);
 		free(changed);
 		if (!manifests[i].named) { /* well-formed, of another mesh */
-			FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+			FAILS(philox_context_load_ranks(ranks.bed.context[0],
+							"set"),
 			      PHILOX_ERROR_MISMATCH);
 			NAMES("'set.0': mesh, axis 'data': it has no stages in "
 			      "the text, stages in the set");
 			continue;
 		}
-		FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+		FAILS(philox_context_load_ranks(ranks.bed.context[0], "set"),
 		      PHILOX_ERROR_INVALID);
 		NAMES(manifests[i].named);
 	}
 	put_text("set", "philox set 2\nanything");
-	FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+	FAILS(philox_context_load_ranks(ranks.bed.context[0], "set"),
 	      PHILOX_ERROR_UNSUPPORTED);
 	NAMES("the newest this library reads is 1");
 	free(manifest);
@@ -364,7 +366,7 @@ PROMISE(mesh_set, is_not_sealed_with_texts_of_different_steps)
 	manifest = file_text("set");
 	run_ranks(&ranks, f, 5);
 	for (unsigned i = 0; i < 3; i++) {
-		OK(philox_mesh_save(ranks.bed.context[i], "set"));
+		OK(philox_context_save_rank(ranks.bed.context[i], "set"));
 		refuses_seal(&ranks,
 			     i == 0   ? "'set.0' and 'set.1'"
 			     : i == 1 ? "'set.0' and 'set.2'"
@@ -375,7 +377,7 @@ PROMISE(mesh_set, is_not_sealed_with_texts_of_different_steps)
 	text = file_text("set");
 	cr_assert_str_eq(text, manifest);
 	free(text);
-	OK(philox_mesh_save(ranks.bed.context[3], "set"));
+	OK(philox_context_save_rank(ranks.bed.context[3], "set"));
 	OK(philox_mesh_seal(&ranks.bed.mesh[0], "set"));
 	text = file_text("set.3");
 	other = changed_text(text, "1c serial 8", "20 serial 8");
@@ -416,7 +418,7 @@ PROMISE(mesh_set, is_sealed_with_stages_that_have_come_far)
 	forward(f, ranks.block[1]);
 	save_bed(&ranks.bed, "set");
 	forward(f, ranks.block[3]);
-	OK(philox_mesh_save(ranks.bed.context[3], "set"));
+	OK(philox_context_save_rank(ranks.bed.context[3], "set"));
 	refuses_seal(&ranks, "'set.2' and 'set.3'", "is 1 in one, 2 in the");
 	bed_close(&ranks.bed);
 	leave_set();
@@ -481,14 +483,17 @@ PROMISE(mesh_set, is_sealed_during_a_capture)
 
 PROMISE(mesh_set, is_asked_for_by_name)
 {
-	FAILS(philox_mesh_save(NULL, "set"), PHILOX_ERROR_INVALID);
-	FAILS(philox_mesh_save(f->context, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_save_rank(NULL, "set"), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_save_rank(f->context, NULL), PHILOX_ERROR_INVALID);
 	NAMES("path is NULL");
-	FAILS(philox_mesh_load(NULL, "set"), PHILOX_ERROR_INVALID);
-	FAILS(philox_mesh_load(f->context, NULL), PHILOX_ERROR_INVALID);
-	FAILS(philox_mesh_load(f->context, "none/set"), PHILOX_ERROR_FILE);
+	FAILS(philox_context_load_ranks(NULL, "set"), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_load_ranks(f->context, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_context_load_ranks(f->context, "none/set"),
+	      PHILOX_ERROR_FILE);
 	NAMES("'none/set'");
-	FAILS(philox_mesh_save(f->context, "none/set"), PHILOX_ERROR_FILE);
+	FAILS(philox_context_save_rank(f->context, "none/set"),
+	      PHILOX_ERROR_FILE);
 	NAMES("'none/set.0'");
 }
 
@@ -501,7 +506,7 @@ PROMISE(mesh_set, has_a_path_that_a_manifest_can_have)
 
 	enter_set();
 	cr_assert(!mkdir("sub", 0777));
-	OK(philox_mesh_save(f->context, "set"));
+	OK(philox_context_save_rank(f->context, "set"));
 	OK(philox_mesh_seal(&none, "set"));
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		char *merge[] = {"merge", "--mesh",         "data=2",
@@ -509,7 +514,7 @@ PROMISE(mesh_set, has_a_path_that_a_manifest_can_have)
 
 		snprintf(said, sizeof(said), "'%s' is not the path of a file",
 			 paths[i]);
-		FAILS(philox_mesh_save(f->context, paths[i]),
+		FAILS(philox_context_save_rank(f->context, paths[i]),
 		      PHILOX_ERROR_INVALID);
 		NAMES(said);
 		FAILS(philox_mesh_seal(&none, paths[i]), PHILOX_ERROR_INVALID);
@@ -528,12 +533,12 @@ PROMISE(mesh_set, is_not_saved_nor_loaded_while_a_pass_is_open)
 	struct philox_pass pass;
 
 	enter_set();
-	OK(philox_mesh_save(f->context, "set"));
+	OK(philox_context_save_rank(f->context, "set"));
 	OK(philox_mesh_seal(&none, "set"));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_mesh_save(f->context, "new"), PHILOX_ERROR_BUSY);
+	FAILS(philox_context_save_rank(f->context, "new"), PHILOX_ERROR_BUSY);
 	NAMES("region 'block'");
-	FAILS(philox_mesh_load(f->context, "set"), PHILOX_ERROR_BUSY);
+	FAILS(philox_context_load_ranks(f->context, "set"), PHILOX_ERROR_BUSY);
 	NAMES("region 'block'");
 	cr_assert(!file_is_there("new.0"));
 	OK(philox_pass_abort(&pass));
@@ -579,7 +584,8 @@ static unsigned check_sets(struct ranks *ranks, unsigned n)
 			load_bed(&ranks->bed, name);
 			whole++;
 		} else {
-			FAILS(philox_mesh_load(ranks->bed.context[0], name),
+			FAILS(philox_context_load_ranks(ranks->bed.context[0],
+							name),
 			      PHILOX_ERROR_FILE);
 		}
 	}
@@ -627,12 +633,12 @@ struct attempt {
 
 static enum philox_status try_load(const struct attempt *attempt)
 {
-	return philox_mesh_load(attempt->context, "set");
+	return philox_context_load_ranks(attempt->context, "set");
 }
 
 static enum philox_status try_save(const struct attempt *attempt)
 {
-	return philox_mesh_save(attempt->context, "new");
+	return philox_context_save_rank(attempt->context, "new");
 }
 
 static enum philox_status try_seal(const struct attempt *attempt)

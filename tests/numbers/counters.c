@@ -28,7 +28,7 @@ struct tested {
 	char name[16];
 	struct philox_region *region;
 	struct philox_generator *generator;
-	struct philox_op ops[MOST_OPS];
+	struct philox_op_desc ops[MOST_OPS];
 	struct counter_span spans[MOST_OPS];
 	size_t n_ops;
 	uint32_t flags;
@@ -104,7 +104,7 @@ static void fold_region(struct walk *walk, const struct tested *tested)
 {
 	uint64_t seed = seed_of(tested->generator), key = fnv1a(tested->name);
 
-	if (tested->flags & PHILOX_SHARED)
+	if (tested->flags & PHILOX_REGION_SHARED)
 		return;
 	fold(walk, seed, PHILOX_FOLD_REGION, key);
 	seed = philox_fold(seed, PHILOX_FOLD_REGION, key);
@@ -131,12 +131,12 @@ static struct counter_span random_span(struct walk *walk, uint64_t advance)
 
 static void create(struct walk *walk, struct tested *tested)
 {
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = tested->name,
-						.ops = tested->ops,
-						.n_ops = tested->n_ops,
-						.generator = tested->generator,
-						.flags = tested->flags};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = tested->name,
+					     .ops = tested->ops,
+					     .n_ops = tested->n_ops,
+					     .generator = tested->generator,
+					     .flags = tested->flags};
 
 	OK(philox_region_create(walk->f->context, &options, &tested->region));
 	fold_region(walk, tested);
@@ -148,7 +148,7 @@ static void make_tested(struct walk *walk, unsigned i)
 
 	snprintf(tested->name, sizeof(tested->name), "layer %u", i);
 	tested->generator = walk->generators[roll(walk, GENERATORS)];
-	tested->flags = roll(walk, 2) ? PHILOX_SHARED : 0;
+	tested->flags = roll(walk, 2) ? PHILOX_REGION_SHARED : 0;
 	tested->n_ops = 1 + roll(walk, MOST_OPS);
 	for (unsigned op = 0; op < tested->n_ops; op++) {
 		uint64_t advance = 4 * roll(walk, 9); /* 0 means 4 */
@@ -189,9 +189,9 @@ static void resolve(struct walk *walk, const struct tested *tested,
 			copy.from = rng.cell;
 			*to++ = rng.state;
 			if (rng.cell)
-				OK(philox_launch_host(walk->f->device,
-						      walk->f->stream, run_copy,
-						      &copy, sizeof(copy)));
+				OK(philox_stream_launch_host(
+					walk->f->device, walk->f->stream,
+					run_copy, &copy, sizeof(copy)));
 		}
 }
 
@@ -206,7 +206,7 @@ static void end_ticket(struct walk *walk, const struct tested *tested,
 {
 	struct cells again = {0};
 	struct philox_pass pass;
-	size_t cells = philox_region_cells(tested->region);
+	size_t cells = philox_region_cell_count(tested->region);
 
 	if (!ticket.region_key)
 		return;
@@ -225,8 +225,9 @@ static void end_ticket(struct walk *walk, const struct tested *tested,
 
 static void eager_forward(struct walk *walk)
 {
-	static const unsigned flags[] = {0, PHILOX_INFERENCE, PHILOX_ON_DEVICE,
-					 PHILOX_INFERENCE | PHILOX_ON_DEVICE};
+	static const unsigned flags[] = {
+		0, PHILOX_PASS_INFERENCE, PHILOX_PASS_ON_DEVICE,
+		PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE};
 	struct tested *tested = any(walk);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
@@ -249,7 +250,8 @@ static void aborted_forward(struct walk *walk)
 	struct cells cells = {0};
 
 	OK(philox_forward_begin(tested->region, walk->f->stream,
-				roll(walk, 2) ? PHILOX_INFERENCE : 0, &pass));
+				roll(walk, 2) ? PHILOX_PASS_INFERENCE : 0,
+				&pass));
 	resolve(walk, tested, &pass, &cells);
 	OK(philox_pass_abort(&pass));
 	own_pass(walk, tested, &cells);
@@ -266,9 +268,9 @@ static void record(struct walk *walk)
 		struct philox_pass pass;
 
 		walk->recorded[i] = tested;
-		OK(philox_forward_begin(tested->region, walk->f->stream,
-					roll(walk, 2) ? PHILOX_INFERENCE : 0,
-					&pass));
+		OK(philox_forward_begin(
+			tested->region, walk->f->stream,
+			roll(walk, 2) ? PHILOX_PASS_INFERENCE : 0, &pass));
 		resolve(walk, tested, &pass, walk->cells[i]);
 		OK(philox_forward_commit(&pass, &ticket));
 	}
@@ -277,7 +279,7 @@ static void record(struct walk *walk)
 
 static void launch(struct walk *walk)
 {
-	struct philox_use uses[PASSES] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[PASSES] = {{{0, 0}, 0, 0}};
 
 	OK(philox_graph_launch(walk->graph, walk->f->stream, uses, PASSES));
 	OK(philox_device_synchronize(walk->f->device));

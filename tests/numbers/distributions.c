@@ -15,28 +15,28 @@ enum { N = 100000 };
 
 static const struct philox_state state = {0xfeedface12345678, 40};
 
-static void *values_of(struct fixture *f, struct philox_fill fill)
+static void *values_of(struct fixture *f, struct philox_fill_desc fill)
 {
 	struct philox_rng rng = {.state = state};
 
 	fill.size = sizeof(fill);
-	fill.span = philox_elements(0, N);
+	fill.span = philox_span_elements(0, N);
 	fill.out = make_memory(f, N * 8);
 	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	return fill.out;
 }
 
-#define DRAW(...) values_of(f, (struct philox_fill){__VA_ARGS__})
+#define DRAW(...) values_of(f, (struct philox_fill_desc){__VA_ARGS__})
 
 static const uint32_t *words(struct fixture *f)
 {
-	return DRAW(.dist = PHILOX_BITS, .dtype = PHILOX_U32);
+	return DRAW(.dist = PHILOX_DIST_BITS, .dtype = PHILOX_DTYPE_U32);
 }
 
 static const uint64_t *wide_words(struct fixture *f)
 {
-	return DRAW(.dist = PHILOX_BITS, .dtype = PHILOX_U64);
+	return DRAW(.dist = PHILOX_DIST_BITS, .dtype = PHILOX_DTYPE_U64);
 }
 
 /* A value of 16 bits, from its definition. */
@@ -59,24 +59,24 @@ static double value16(uint16_t bits, int digits)
 static double real(const void *values, enum philox_dtype dtype, size_t i)
 {
 	switch (dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return ((const float *)values)[i];
-	case PHILOX_F64:
+	case PHILOX_DTYPE_F64:
 		return ((const double *)values)[i];
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return value16(((const uint16_t *)values)[i], 8);
 	default:
 		return value16(((const uint16_t *)values)[i], 11);
 	}
 }
 
-static const enum philox_dtype reals[] = {PHILOX_F32, PHILOX_F64, PHILOX_BF16,
-					  PHILOX_F16};
+static const enum philox_dtype reals[] = {PHILOX_DTYPE_F32, PHILOX_DTYPE_F64,
+					  PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16};
 /* half a unit in the last place, relatively, of each dtype */
-static const double roundings[] = {[PHILOX_F32] = 0x1p-24,
-				   [PHILOX_F64] = 0x1p-53,
-				   [PHILOX_BF16] = 0x1p-8,
-				   [PHILOX_F16] = 0x1p-11};
+static const double roundings[] = {[PHILOX_DTYPE_F32] = 0x1p-24,
+				   [PHILOX_DTYPE_F64] = 0x1p-53,
+				   [PHILOX_DTYPE_BF16] = 0x1p-8,
+				   [PHILOX_DTYPE_F16] = 0x1p-11};
 
 /* --- values --------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static const double roundings[] = {[PHILOX_F32] = 0x1p-24,
 static long double open_v(const uint32_t *w, const uint64_t *w64,
 			  enum philox_dtype dtype, size_t i)
 {
-	return dtype == PHILOX_F64
+	return dtype == PHILOX_DTYPE_F64
 		       ? ((long double)(w64[i] >> 11) + 0.5L) * 0x1p-53L
 		       : (w[i] + 0.5L) * 0x1p-32L;
 }
@@ -94,10 +94,10 @@ static void check_near(double got, double expected, enum philox_dtype dtype,
 {
 	double bound = fabs(expected) * roundings[dtype] * ulps;
 
-	if (dtype == PHILOX_F16)
+	if (dtype == PHILOX_DTYPE_F16)
 		bound += 0x1p-24;
 	/* computed in f32 before it is rounded */
-	if (dtype != PHILOX_F64)
+	if (dtype != PHILOX_DTYPE_F64)
 		bound += fabs(expected) * 4e-7;
 	cr_assert(fabs(got - expected) <= bound, "%s %zu: %a, not %a", what, i,
 		  got, expected);
@@ -109,7 +109,7 @@ PROMISE(distributions, exponential_numbers_are_minus_the_logarithm_by_the_rate)
 	const uint64_t *w64 = wide_words(f);
 
 	for (size_t k = 0; k < 4; k++) {
-		const void *x = DRAW(.dist = PHILOX_EXPONENTIAL,
+		const void *x = DRAW(.dist = PHILOX_DIST_EXPONENTIAL,
 				     .dtype = reals[k], .rate = 0.25);
 
 		for (size_t i = 0; i < N; i++)
@@ -127,7 +127,8 @@ PROMISE(distributions,
 	const uint64_t *w64 = wide_words(f);
 
 	for (size_t k = 0; k < 4; k++) {
-		const void *x = DRAW(.dist = PHILOX_GUMBEL, .dtype = reals[k]);
+		const void *x =
+			DRAW(.dist = PHILOX_DIST_GUMBEL, .dtype = reals[k]);
 
 		for (size_t i = 0; i < N; i++) {
 			double g = (double)-logl(
@@ -144,8 +145,8 @@ PROMISE(distributions,
 PROMISE(distributions, normal_numbers_in_f64_are_those_of_box_and_muller)
 {
 	const uint64_t *w = wide_words(f);
-	const double *x =
-		DRAW(.dist = PHILOX_NORMAL, .dtype = PHILOX_F64, .std = 1);
+	const double *x = DRAW(.dist = PHILOX_DIST_NORMAL,
+			       .dtype = PHILOX_DTYPE_F64, .std = 1);
 
 	for (size_t i = 0; i < N; i += 2) {
 		double u = ((double)(w[i] >> 11) + 0.5) * 0x1p-53;
@@ -165,9 +166,9 @@ PROMISE(distributions, mean_and_std_stretch_standard_normal_numbers)
 {
 	for (size_t k = 0; k < 4; k++) {
 		enum philox_dtype dtype = reals[k];
-		const void *z =
-			DRAW(.dist = PHILOX_NORMAL, .dtype = dtype, .std = 1);
-		const void *x = DRAW(.dist = PHILOX_NORMAL, .dtype = dtype,
+		const void *z = DRAW(.dist = PHILOX_DIST_NORMAL, .dtype = dtype,
+				     .std = 1);
+		const void *x = DRAW(.dist = PHILOX_DIST_NORMAL, .dtype = dtype,
 				     .mean = -3.5, .std = 0.25);
 
 		for (size_t i = 0; i < N; i++) {
@@ -181,19 +182,20 @@ PROMISE(distributions, mean_and_std_stretch_standard_normal_numbers)
 
 PROMISE(distributions, log_normal_numbers_are_the_exponential_of_normal_ones)
 {
-	static const enum philox_dtype dtypes[] = {PHILOX_F32, PHILOX_F64};
+	static const enum philox_dtype dtypes[] = {PHILOX_DTYPE_F32,
+						   PHILOX_DTYPE_F64};
 
 	for (size_t k = 0; k < 2; k++) {
-		const void *z = DRAW(.dist = PHILOX_NORMAL, .dtype = dtypes[k],
-				     .mean = 1, .std = 30);
-		const void *x = DRAW(.dist = PHILOX_LOG_NORMAL,
+		const void *z = DRAW(.dist = PHILOX_DIST_NORMAL,
+				     .dtype = dtypes[k], .mean = 1, .std = 30);
+		const void *x = DRAW(.dist = PHILOX_DIST_LOG_NORMAL,
 				     .dtype = dtypes[k], .mean = 1, .std = 30);
 
 		for (size_t i = 0; i < N; i++) {
 			double y = exp(real(z, dtypes[k], i));
 			double got = real(x, dtypes[k], i);
 
-			if (dtypes[k] == PHILOX_F32 && y > FLT_MAX)
+			if (dtypes[k] == PHILOX_DTYPE_F32 && y > FLT_MAX)
 				cr_assert(isinf(got) || got >= 0x1.fffffcp127);
 			else
 				cr_assert(fabs(got - y) <=
@@ -215,9 +217,9 @@ PROMISE(distributions, uniform_numbers_are_never_outside_of_their_range)
 	for (size_t k = 0; k < 4; k++)
 		for (size_t r = 0; r < 7; r++) {
 			double low = ranges[r][0], high = ranges[r][1];
-			const void *x =
-				DRAW(.dist = PHILOX_UNIFORM, .dtype = reals[k],
-				     .low = low, .high = high);
+			const void *x = DRAW(.dist = PHILOX_DIST_UNIFORM,
+					     .dtype = reals[k], .low = low,
+					     .high = high);
 
 			for (size_t i = 0; i < N; i++) {
 				double y = real(x, reals[k], i);
@@ -242,8 +244,8 @@ static int has_digits(long double x, int digits)
 static void check_few(struct fixture *f, enum philox_dtype dtype, double low,
 		      double high, double unit)
 {
-	const void *x = DRAW(.dist = PHILOX_UNIFORM, .dtype = dtype, .low = low,
-			     .high = high);
+	const void *x = DRAW(.dist = PHILOX_DIST_UNIFORM, .dtype = dtype,
+			     .low = low, .high = high);
 	int digits = -ilogb(roundings[dtype]);
 	unsigned n = 0;
 	double number[16];
@@ -279,10 +281,10 @@ static void check_few(struct fixture *f, enum philox_dtype dtype, double low,
 /* Of some denormals each, and of those around 1 and -1. */
 static void check_few_of(struct fixture *f, enum philox_dtype dtype)
 {
-	static const double least[] = {[PHILOX_F32] = 0x1p-149,
-				       [PHILOX_F64] = 0x1p-1074,
-				       [PHILOX_BF16] = 0x1p-133,
-				       [PHILOX_F16] = 0x1p-24};
+	static const double least[] = {[PHILOX_DTYPE_F32] = 0x1p-149,
+				       [PHILOX_DTYPE_F64] = 0x1p-1074,
+				       [PHILOX_DTYPE_BF16] = 0x1p-133,
+				       [PHILOX_DTYPE_F16] = 0x1p-24};
 	static const double ends[][2] = {{0, 1},  {0, 3}, {-0.0, 5}, {-3, 2},
 					 {-4, 0}, {2, 4}, {-5, -1}};
 	double unit = roundings[dtype]; /* that of [1/2, 1) */
@@ -314,7 +316,7 @@ PROMISE(distributions, a_range_between_numbers_gives_those_inside_of_it)
 		enum philox_dtype dtype = reals[k];
 		double unit = roundings[dtype];
 
-		if (dtype == PHILOX_F64)
+		if (dtype == PHILOX_DTYPE_F64)
 			continue;
 		check_few(f, dtype, 1 - 2.25 * unit, 1 - 0.25 * unit, unit);
 		check_few(f, dtype, 1 + 0.5 * unit, 1 + 6.5 * unit, unit);
@@ -328,8 +330,8 @@ PROMISE(distributions, a_range_of_0_to_1_gives_the_words_bits_as_they_are)
 	const uint64_t *w64 = wide_words(f);
 
 	for (size_t k = 0; k < 4; k++) {
-		const void *x = DRAW(.dist = PHILOX_UNIFORM, .dtype = reals[k],
-				     .high = 1);
+		const void *x = DRAW(.dist = PHILOX_DIST_UNIFORM,
+				     .dtype = reals[k], .high = 1);
 		static const int bits[] = {24, 53, 8, 11};
 
 		for (size_t i = 0; i < N; i++) {
@@ -348,8 +350,8 @@ PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
 	static const double ends[][2] = {{-0x1p-149, 0x1p-149},
 					 {-0x1p-149, 0x1p-148},
 					 {-0x1p-1074, 0x1p-1074}};
-	static const enum philox_dtype dtypes[] = {PHILOX_F32, PHILOX_F32,
-						   PHILOX_F64};
+	static const enum philox_dtype dtypes[] = {
+		PHILOX_DTYPE_F32, PHILOX_DTYPE_F32, PHILOX_DTYPE_F64};
 
 	for (size_t k = 0; k < 3; k++) {
 		const void *first = NULL;
@@ -360,8 +362,9 @@ PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
 			if (!simd_has(simd))
 				continue;
 			simd_use(simd);
-			x = DRAW(.dist = PHILOX_UNIFORM, .dtype = dtypes[k],
-				 .low = ends[k][0], .high = ends[k][1]);
+			x = DRAW(.dist = PHILOX_DIST_UNIFORM,
+				 .dtype = dtypes[k], .low = ends[k][0],
+				 .high = ends[k][1]);
 			first = first ? first : x;
 			cr_assert(!memcmp(x, first, N * 4), "%s",
 				  simd_name(simd));
@@ -376,15 +379,15 @@ static const struct {
 	enum philox_dtype dtype;
 	uint64_t in[4], one;
 } nans[] = {
-	{PHILOX_F32,
+	{PHILOX_DTYPE_F32,
 	 {0x7f800001, 0xffc00000, 0x7fffffff, 0xff800001},
 	 0x7fc00000},
-	{PHILOX_F64,
+	{PHILOX_DTYPE_F64,
 	 {0x7ff0000000000001, 0xfff8000000000000, UINT64_MAX / 2,
 	  0xfff0000000000001},
 	 0x7ff8000000000000},
-	{PHILOX_BF16, {0x7f81, 0xffc0, 0x7fff, 0xff81}, 0x7fc0},
-	{PHILOX_F16, {0x7c01, 0xfe00, 0x7fff, 0xfc01}, 0x7e00},
+	{PHILOX_DTYPE_BF16, {0x7f81, 0xffc0, 0x7fff, 0xff81}, 0x7fc0},
+	{PHILOX_DTYPE_F16, {0x7c01, 0xfe00, 0x7fff, 0xfc01}, 0x7e00},
 };
 
 PROMISE(distributions, a_nan_that_dropout_keeps_is_the_quiet_one)
@@ -399,8 +402,9 @@ PROMISE(distributions, a_nan_that_dropout_keeps_is_the_quiet_one)
 			memcpy(in + i * size, &nans[k].in[i % 4], size);
 		FOR_EACH_SIMD(simd)
 		{
-			const char *y = DRAW(.dist = PHILOX_DROPOUT, .in = in,
-					     .dtype = nans[k].dtype, .p = 0.5);
+			const char *y =
+				DRAW(.dist = PHILOX_DIST_DROPOUT, .in = in,
+				     .dtype = nans[k].dtype, .p = 0.5);
 
 			for (size_t i = 0; i < N; i++) {
 				uint64_t kept = w[i] >> 31 ? nans[k].one : 0;
@@ -428,10 +432,12 @@ static double surprise(const unsigned *counts, size_t n, double expected)
 
 PROMISE(distributions, integers_of_a_small_range_are_equally_likely)
 {
-	const uint32_t *x = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_U32,
-				 .from = 100, .to = 106);
-	const int64_t *y = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_I64,
-				.from = (uint64_t)-3, .to = 3);
+	const uint32_t *x =
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_U32,
+		     .from = 100, .to = 106);
+	const int64_t *y =
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_I64,
+		     .from = (uint64_t)-3, .to = 3);
 	unsigned counts[7] = {0}, wide[7] = {0};
 
 	for (size_t i = 0; i < N; i++) {
@@ -450,10 +456,12 @@ PROMISE(distributions, integers_of_a_small_range_are_equally_likely)
  */
 PROMISE(distributions, rejection_takes_the_bias_out_of_wide_ranges)
 {
-	const uint32_t *x = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_U32,
-				 .to = ((uint64_t)3 << 30) - 1);
-	const uint64_t *y = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_U64,
-				 .to = ((uint64_t)3 << 62) - 1);
+	const uint32_t *x =
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_U32,
+		     .to = ((uint64_t)3 << 30) - 1);
+	const uint64_t *y =
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_U64,
+		     .to = ((uint64_t)3 << 62) - 1);
 	unsigned counts[3] = {0}, wide[3] = {0};
 
 	for (size_t i = 0; i < N; i++) {
@@ -470,12 +478,13 @@ PROMISE(distributions, all_integers_of_a_dtype_are_its_bits)
 {
 	const uint32_t *w = words(f);
 	const uint64_t *w64 = wide_words(f);
-	const uint32_t *x = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_U32,
-				 .to = UINT32_MAX);
-	const uint64_t *y = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_U64,
-				 .to = UINT64_MAX);
-	const int64_t *z = DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_I64,
-				.from = (uint64_t)INT64_MIN, .to = INT64_MAX);
+	const uint32_t *x = DRAW(.dist = PHILOX_DIST_INTEGERS,
+				 .dtype = PHILOX_DTYPE_U32, .to = UINT32_MAX);
+	const uint64_t *y = DRAW(.dist = PHILOX_DIST_INTEGERS,
+				 .dtype = PHILOX_DTYPE_U64, .to = UINT64_MAX);
+	const int64_t *z =
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_I64,
+		     .from = (uint64_t)INT64_MIN, .to = INT64_MAX);
 
 	cr_assert_arr_eq(x, w, N * sizeof(*x));
 	cr_assert_arr_eq(y, w64, N * sizeof(*y));
@@ -486,7 +495,7 @@ PROMISE(distributions, all_integers_of_a_dtype_are_its_bits)
 PROMISE(distributions, a_range_of_one_integer_gives_it)
 {
 	const int32_t *x =
-		DRAW(.dist = PHILOX_INTEGERS, .dtype = PHILOX_I32,
+		DRAW(.dist = PHILOX_DIST_INTEGERS, .dtype = PHILOX_DTYPE_I32,
 		     .from = (uint64_t)INT32_MIN, .to = (uint64_t)INT32_MIN);
 
 	for (size_t i = 0; i < N; i++)
@@ -498,15 +507,16 @@ PROMISE(distributions, a_range_of_one_integer_gives_it)
 static const uint16_t *round_all(struct fixture *f, const float *x,
 				 enum philox_dtype dtype)
 {
-	return DRAW(.dist = PHILOX_STOCHASTIC_ROUND, .dtype = dtype, .in = x);
+	return DRAW(.dist = PHILOX_DIST_STOCHASTIC_ROUND, .dtype = dtype,
+		    .in = x);
 }
 
 /* Magnitudes 0 .. 0x7fff are the values in order. */
 static void check_rounded(float x, uint16_t got, uint32_t w,
 			  enum philox_dtype dtype)
 {
-	int digits = dtype == PHILOX_BF16 ? 8 : 11;
-	uint16_t infinite = dtype == PHILOX_BF16 ? 0x7f80 : 0x7c00;
+	int digits = dtype == PHILOX_DTYPE_BF16 ? 8 : 11;
+	uint16_t infinite = dtype == PHILOX_DTYPE_BF16 ? 0x7f80 : 0x7c00;
 	uint16_t sign = signbit(x) ? 0x8000 : 0, a = 0, b = infinite;
 	double low, high, size = fabs(x);
 
@@ -533,7 +543,8 @@ static void check_rounded(float x, uint16_t got, uint32_t w,
 
 PROMISE(distributions, rounding_goes_up_as_often_as_the_rest_is_large)
 {
-	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
+	static const enum philox_dtype dtypes[] = {PHILOX_DTYPE_BF16,
+						   PHILOX_DTYPE_F16};
 	const uint32_t *w = words(f);
 	float *x = make_memory(f, N * sizeof(*x));
 
@@ -552,7 +563,7 @@ PROMISE(distributions, rounding_goes_up_as_often_as_the_rest_is_large)
 /* The f32 of a number of 16 bits; of a NaN, quiet or not, one with its bits. */
 static float widened(uint16_t bits, enum philox_dtype dtype)
 {
-	int digits = dtype == PHILOX_BF16 ? 8 : 11;
+	int digits = dtype == PHILOX_DTYPE_BF16 ? 8 : 11;
 	uint32_t fraction = bits & ((1u << (digits - 1)) - 1);
 	uint32_t nan = (uint32_t)(bits >> 15) << 31 | 0x7f800000u |
 		       fraction << (24 - digits);
@@ -574,10 +585,11 @@ static void check_unrounded(uint16_t bits, uint16_t got, int digits)
 
 PROMISE(distributions, rounding_leaves_numbers_of_its_dtype_and_quiets_nans)
 {
-	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
+	static const enum philox_dtype dtypes[] = {PHILOX_DTYPE_BF16,
+						   PHILOX_DTYPE_F16};
 
 	for (size_t k = 0; k < 2; k++) {
-		int digits = dtypes[k] == PHILOX_BF16 ? 8 : 11;
+		int digits = dtypes[k] == PHILOX_DTYPE_BF16 ? 8 : 11;
 		float *x = make_memory(f, N * sizeof(*x));
 		const uint16_t *y;
 
@@ -597,7 +609,8 @@ PROMISE(distributions, rounding_leaves_numbers_of_its_dtype_and_quiets_nans)
 
 PROMISE(distributions, rounding_keeps_the_mean)
 {
-	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
+	static const enum philox_dtype dtypes[] = {PHILOX_DTYPE_BF16,
+						   PHILOX_DTYPE_F16};
 	const float value = 1.0009765f; /* between two of both dtypes */
 	float *x = make_memory(f, N * sizeof(*x));
 
@@ -605,7 +618,7 @@ PROMISE(distributions, rounding_keeps_the_mean)
 		x[i] = value;
 	for (size_t k = 0; k < 2; k++) {
 		const uint16_t *y = round_all(f, x, dtypes[k]);
-		int digits = dtypes[k] == PHILOX_BF16 ? 8 : 11;
+		int digits = dtypes[k] == PHILOX_DTYPE_BF16 ? 8 : 11;
 		double sum = 0;
 
 		for (size_t i = 0; i < N; i++)
@@ -618,28 +631,31 @@ PROMISE(distributions, rounding_keeps_the_mean)
 
 /* --- bad input ------------------------------------------------------------ */
 
-static void refuse(struct fixture *f, struct philox_fill fill, const char *word)
+static void refuse(struct fixture *f, struct philox_fill_desc fill,
+		   const char *word)
 {
 	static double out[4], in[4];
 	struct philox_rng rng = {.state = state};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	fill.size = sizeof(fill);
-	fill.span = philox_elements(0, 4);
+	fill.span = philox_span_elements(0, 4);
 	fill.out = fill.out ? fill.out : out;
 	fill.in = fill.in ? fill.in : in;
 	FAILS(philox_rng_fill(f->device, f->stream, rng, &fill),
 	      PHILOX_ERROR_INVALID);
 	NAMES(word);
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
-#define REFUSE(word, ...) refuse(f, (struct philox_fill){__VA_ARGS__}, word)
+#define REFUSE(word, ...) \
+	refuse(f, (struct philox_fill_desc){__VA_ARGS__}, word)
 
 PROMISE(distributions, empty_reversed_and_endless_ranges_are_refused)
 {
-#define RANGE(word, ...) \
-	REFUSE(word, .dist = PHILOX_UNIFORM, .dtype = PHILOX_F32, __VA_ARGS__)
+#define RANGE(word, ...)                                                     \
+	REFUSE(word, .dist = PHILOX_DIST_UNIFORM, .dtype = PHILOX_DTYPE_F32, \
+	       __VA_ARGS__)
 	RANGE("empty", .low = 0, .high = 0);
 	RANGE("empty", .low = 2, .high = 1);
 	RANGE("low", .low = NAN, .high = 1);
@@ -650,39 +666,41 @@ PROMISE(distributions, empty_reversed_and_endless_ranges_are_refused)
 	RANGE("high - low", .low = -3e38, .high = 3e38);
 	RANGE("no number of dtype f32", .low = 1 + 0x1p-30,
 	      .high = 1 + 0x1p-29);
-	REFUSE("high", .dist = PHILOX_UNIFORM, .dtype = PHILOX_F16, .low = 0,
-	       .high = 65505);
-	REFUSE("high - low", .dist = PHILOX_UNIFORM, .dtype = PHILOX_F64,
-	       .low = -DBL_MAX, .high = DBL_MAX);
-	REFUSE("no number of dtype bf16", .dist = PHILOX_UNIFORM,
-	       .dtype = PHILOX_BF16, .low = 1.001, .high = 1.002);
+	REFUSE("high", .dist = PHILOX_DIST_UNIFORM, .dtype = PHILOX_DTYPE_F16,
+	       .low = 0, .high = 65505);
+	REFUSE("high - low", .dist = PHILOX_DIST_UNIFORM,
+	       .dtype = PHILOX_DTYPE_F64, .low = -DBL_MAX, .high = DBL_MAX);
+	REFUSE("no number of dtype bf16", .dist = PHILOX_DIST_UNIFORM,
+	       .dtype = PHILOX_DTYPE_BF16, .low = 1.001, .high = 1.002);
 }
 
 PROMISE(distributions, a_std_that_is_not_positive_is_refused)
 {
-	static const enum philox_dist dists[] = {PHILOX_NORMAL,
-						 PHILOX_LOG_NORMAL};
+	static const enum philox_dist dists[] = {PHILOX_DIST_NORMAL,
+						 PHILOX_DIST_LOG_NORMAL};
 
 	for (size_t k = 0; k < 2; k++) {
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32);
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32, .std = -1);
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32,
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_F32);
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
+		       .std = -1);
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
 		       .std = NAN);
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32,
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
 		       .std = INFINITY);
 		/* 0 in f32, and so a constant */
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32,
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
 		       .std = 1e-60);
-		REFUSE("std", .dist = dists[k], .dtype = PHILOX_BF16,
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_DTYPE_BF16,
 		       .std = 0x1p-150);
-		DRAW(.dist = dists[k], .dtype = PHILOX_F32, .std = 0x1.1p-150);
-		DRAW(.dist = dists[k], .dtype = PHILOX_F64, .std = 1e-60);
-		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_F32, .std = 1,
-		       .mean = NAN);
-		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_F32, .std = 1,
-		       .mean = -INFINITY);
-		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_BF16, .std = 1,
-		       .mean = 1e39);
+		DRAW(.dist = dists[k], .dtype = PHILOX_DTYPE_F32,
+		     .std = 0x1.1p-150);
+		DRAW(.dist = dists[k], .dtype = PHILOX_DTYPE_F64, .std = 1e-60);
+		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
+		       .std = 1, .mean = NAN);
+		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_DTYPE_F32,
+		       .std = 1, .mean = -INFINITY);
+		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_DTYPE_BF16,
+		       .std = 1, .mean = 1e39);
 	}
 }
 
@@ -692,32 +710,33 @@ PROMISE(distributions, a_rate_that_is_not_positive_is_refused)
 				       1e-40};
 
 	for (size_t k = 0; k < 5; k++)
-		REFUSE("rate", .dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32,
-		       .rate = rates[k]);
+		REFUSE("rate", .dist = PHILOX_DIST_EXPONENTIAL,
+		       .dtype = PHILOX_DTYPE_F32, .rate = rates[k]);
 }
 
 /* In f64 those of f64; bf16 and f16 are computed in f32, and end at infinity. */
 PROMISE(distributions, parameters_may_be_as_large_as_what_is_computed_in)
 {
-	static const enum philox_dtype dtypes[] = {PHILOX_F32, PHILOX_BF16,
-						   PHILOX_F16, PHILOX_F64};
+	static const enum philox_dtype dtypes[] = {
+		PHILOX_DTYPE_F32, PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16,
+		PHILOX_DTYPE_F64};
 	const uint16_t *x;
 
 	for (size_t k = 0; k < 4; k++) {
 		double most = k < 3 ? FLT_MAX : DBL_MAX;
 
 		for (int sign = -1; sign <= 1; sign += 2)
-			DRAW(.dist = PHILOX_NORMAL, .dtype = dtypes[k],
+			DRAW(.dist = PHILOX_DIST_NORMAL, .dtype = dtypes[k],
 			     .mean = sign * most, .std = most);
-		DRAW(.dist = PHILOX_LOG_NORMAL, .dtype = dtypes[k],
+		DRAW(.dist = PHILOX_DIST_LOG_NORMAL, .dtype = dtypes[k],
 		     .mean = most, .std = most);
-		DRAW(.dist = PHILOX_EXPONENTIAL, .dtype = dtypes[k],
+		DRAW(.dist = PHILOX_DIST_EXPONENTIAL, .dtype = dtypes[k],
 		     .rate = most);
-		DRAW(.dist = PHILOX_EXPONENTIAL, .dtype = dtypes[k],
+		DRAW(.dist = PHILOX_DIST_EXPONENTIAL, .dtype = dtypes[k],
 		     .rate = nextafter(1 / most, 1));
 	}
-	x = DRAW(.dist = PHILOX_NORMAL, .dtype = PHILOX_F16, .mean = 1e6,
-		 .std = 1);
+	x = DRAW(.dist = PHILOX_DIST_NORMAL, .dtype = PHILOX_DTYPE_F16,
+		 .mean = 1e6, .std = 1);
 	for (size_t i = 0; i < N; i++)
 		cr_assert_eq(x[i], 0x7c00, "no infinity");
 }
@@ -725,15 +744,15 @@ PROMISE(distributions, parameters_may_be_as_large_as_what_is_computed_in)
 PROMISE(distributions, integers_that_do_not_fit_or_are_reversed_are_refused)
 {
 #define INTEGERS(word, type, ...) \
-	REFUSE(word, .dist = PHILOX_INTEGERS, .dtype = type, __VA_ARGS__)
-	INTEGERS("reversed", PHILOX_U32, .from = 2, .to = 1);
-	INTEGERS("reversed", PHILOX_U64, .from = (uint64_t)-1, .to = 1);
-	INTEGERS("reversed", PHILOX_I64, .from = 1, .to = (uint64_t)-1);
-	INTEGERS("does not fit dtype u32", PHILOX_U32,
+	REFUSE(word, .dist = PHILOX_DIST_INTEGERS, .dtype = type, __VA_ARGS__)
+	INTEGERS("reversed", PHILOX_DTYPE_U32, .from = 2, .to = 1);
+	INTEGERS("reversed", PHILOX_DTYPE_U64, .from = (uint64_t)-1, .to = 1);
+	INTEGERS("reversed", PHILOX_DTYPE_I64, .from = 1, .to = (uint64_t)-1);
+	INTEGERS("does not fit dtype u32", PHILOX_DTYPE_U32,
 		 .to = (uint64_t)UINT32_MAX + 1);
-	INTEGERS("does not fit dtype i32", PHILOX_I32,
+	INTEGERS("does not fit dtype i32", PHILOX_DTYPE_I32,
 		 .to = (uint64_t)INT32_MAX + 1);
-	INTEGERS("does not fit dtype i32", PHILOX_I32,
+	INTEGERS("does not fit dtype i32", PHILOX_DTYPE_I32,
 		 .from = (uint64_t)INT32_MIN - 1);
 }
 
@@ -741,10 +760,10 @@ PROMISE(distributions, rounding_in_place_is_refused)
 {
 	float *x = make_memory(f, 64);
 
-	REFUSE("dtypes differ", .dist = PHILOX_STOCHASTIC_ROUND,
-	       .dtype = PHILOX_BF16, .in = x, .out = x);
-	REFUSE("overlap", .dist = PHILOX_STOCHASTIC_ROUND, .dtype = PHILOX_BF16,
-	       .in = x, .out = (uint16_t *)x + 4);
-	REFUSE("no dtype f32", .dist = PHILOX_STOCHASTIC_ROUND,
-	       .dtype = PHILOX_F32, .in = x, .out = x);
+	REFUSE("dtypes differ", .dist = PHILOX_DIST_STOCHASTIC_ROUND,
+	       .dtype = PHILOX_DTYPE_BF16, .in = x, .out = x);
+	REFUSE("overlap", .dist = PHILOX_DIST_STOCHASTIC_ROUND,
+	       .dtype = PHILOX_DTYPE_BF16, .in = x, .out = (uint16_t *)x + 4);
+	REFUSE("no dtype f32", .dist = PHILOX_DIST_STOCHASTIC_ROUND,
+	       .dtype = PHILOX_DTYPE_F32, .in = x, .out = x);
 }

@@ -50,25 +50,27 @@ static struct philox_span random_span(void)
 
 	if (random_bits() % 8 == 0 || first > UINT64_MAX - count)
 		first = UINT64_MAX - count + 1;
-	return philox_elements(first, count);
+	return philox_span_elements(first, count);
 }
 
 /* Both ends are numbers of the dtype, so that only the top is rounded. */
-static void random_range(struct philox_fill *fill)
+static void random_range(struct philox_fill_desc *fill)
 {
 	fill->low = (double)(int)(random_bits() % 200) / 8 - 9;
 	fill->high = fill->low + (double)(1 + random_bits() % 80) / 8;
-	if (fill->dtype == PHILOX_BF16 || fill->dtype == PHILOX_F16) {
+	if (fill->dtype == PHILOX_DTYPE_BF16 ||
+	    fill->dtype == PHILOX_DTYPE_F16) {
 		fill->low = 0;
 		fill->high = 1;
 	}
 }
 
-static void random_integers(struct philox_fill *fill)
+static void random_integers(struct philox_fill_desc *fill)
 {
 	uint64_t a = random_bits(), b = a + random_size();
 
-	if (fill->dtype == PHILOX_U32 || fill->dtype == PHILOX_I32) {
+	if (fill->dtype == PHILOX_DTYPE_U32 ||
+	    fill->dtype == PHILOX_DTYPE_I32) {
 		a = (uint32_t)a;
 		b = random_bits() % 8 ? a + (random_size() >> 32) : UINT32_MAX;
 		b = b > UINT32_MAX ? UINT32_MAX : b;
@@ -77,10 +79,10 @@ static void random_integers(struct philox_fill *fill)
 		a = 0;
 		b = UINT64_MAX;
 	}
-	if (fill->dtype == PHILOX_I32) {
+	if (fill->dtype == PHILOX_DTYPE_I32) {
 		a = (uint64_t)((int64_t)a + INT32_MIN);
 		b = (uint64_t)((int64_t)b + INT32_MIN);
-	} else if (fill->dtype == PHILOX_I64) {
+	} else if (fill->dtype == PHILOX_DTYPE_I64) {
 		a += (uint64_t)1 << 63;
 		b += (uint64_t)1 << 63;
 	}
@@ -88,9 +90,9 @@ static void random_integers(struct philox_fill *fill)
 	fill->to = b;
 }
 
-static struct philox_fill random_fill(const struct fill_name *name)
+static struct philox_fill_desc random_fill(const struct fill_name *name)
 {
-	struct philox_fill fill = plain_fill(name);
+	struct philox_fill_desc fill = plain_fill(name);
 	uint64_t choice = random_bits() % 8;
 
 	fill.span = random_span();
@@ -105,7 +107,7 @@ static struct philox_fill random_fill(const struct fill_name *name)
 
 /* --- f32 ------------------------------------------------------------------ */
 
-static float ranged(const struct philox_fill *fill, struct philox_state s,
+static float ranged(const struct philox_fill_desc *fill, struct philox_state s,
 		    float u)
 {
 	float low = (float)fill->low, high = (float)fill->high;
@@ -115,8 +117,8 @@ static float ranged(const struct philox_fill *fill, struct philox_state s,
 						 nextafterf(high, -FLT_MAX)));
 }
 
-static double ranged_f64(const struct philox_fill *fill, struct philox_state s,
-			 double u)
+static double ranged_f64(const struct philox_fill_desc *fill,
+			 struct philox_state s, double u)
 {
 	double low = fill->low, top = nextafter(fill->high, -DBL_MAX);
 
@@ -124,38 +126,38 @@ static double ranged_f64(const struct philox_fill *fill, struct philox_state s,
 		s, philox_range_f64(u, fill->high - low, low, low, top));
 }
 
-static float scaled(const struct philox_fill *fill, struct philox_state s,
+static float scaled(const struct philox_fill_desc *fill, struct philox_state s,
 		    float x)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return ranged(fill, s, x);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_multiply_add(x, (float)fill->std,
 					   (float)fill->mean);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_multiply(x, (float)(1 / fill->rate));
 	default:
 		return x;
 	}
 }
 
-static float draw_one(const struct philox_fill *fill, struct philox_state s,
-		      uint64_t e, float x)
+static float draw_one(const struct philox_fill_desc *fill,
+		      struct philox_state s, uint64_t e, float x)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return philox_uniform_at(s, e);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_normal_at(s, e);
-	case PHILOX_LOG_NORMAL:
+	case PHILOX_DIST_LOG_NORMAL:
 		return philox_log_normal_at(s, e, (float)fill->mean,
 					    (float)fill->std);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_exponential_at(s, e);
-	case PHILOX_GUMBEL:
+	case PHILOX_DIST_GUMBEL:
 		return philox_gumbel_at(s, e);
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		return philox_bernoulli_at(s, e, philox_threshold(fill->p));
 	default:
 		return philox_dropout_at(s, e, x, philox_threshold(fill->p),
@@ -163,23 +165,23 @@ static float draw_one(const struct philox_fill *fill, struct philox_state s,
 	}
 }
 
-static struct philox_f32x4 draw_four(const struct philox_fill *fill,
+static struct philox_f32x4 draw_four(const struct philox_fill_desc *fill,
 				     struct philox_state s, uint64_t b,
 				     struct philox_f32x4 x)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return philox_uniform4(s, b);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_normal4(s, b);
-	case PHILOX_LOG_NORMAL:
+	case PHILOX_DIST_LOG_NORMAL:
 		return philox_log_normal4(s, b, (float)fill->mean,
 					  (float)fill->std);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_exponential4(s, b);
-	case PHILOX_GUMBEL:
+	case PHILOX_DIST_GUMBEL:
 		return philox_gumbel4(s, b);
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		return philox_bernoulli4(s, b, philox_threshold(fill->p));
 	default:
 		return philox_dropout4(s, b, x, philox_threshold(fill->p),
@@ -189,36 +191,36 @@ static struct philox_f32x4 draw_four(const struct philox_fill *fill,
 
 /* --- f64 ------------------------------------------------------------------ */
 
-static double scaled_f64(const struct philox_fill *fill, struct philox_state s,
-			 double x)
+static double scaled_f64(const struct philox_fill_desc *fill,
+			 struct philox_state s, double x)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return ranged_f64(fill, s, x);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_multiply_add_f64(x, fill->std, fill->mean);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_multiply_f64(x, 1 / fill->rate);
 	default:
 		return x;
 	}
 }
 
-static double draw_one_f64(const struct philox_fill *fill,
+static double draw_one_f64(const struct philox_fill_desc *fill,
 			   struct philox_state s, uint64_t e, double x)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return philox_uniform_f64_at(s, e);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_normal_f64_at(s, e);
-	case PHILOX_LOG_NORMAL:
+	case PHILOX_DIST_LOG_NORMAL:
 		return philox_log_normal_f64_at(s, e, fill->mean, fill->std);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_exponential_f64_at(s, e);
-	case PHILOX_GUMBEL:
+	case PHILOX_DIST_GUMBEL:
 		return philox_gumbel_f64_at(s, e);
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		return (double)philox_bernoulli_at(s, e,
 						   philox_threshold(fill->p));
 	default:
@@ -227,17 +229,17 @@ static double draw_one_f64(const struct philox_fill *fill,
 	}
 }
 
-static struct philox_f64x2 draw_two(const struct philox_fill *fill,
+static struct philox_f64x2 draw_two(const struct philox_fill_desc *fill,
 				    struct philox_state s, uint64_t b)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return philox_uniform2(s, b);
-	case PHILOX_NORMAL:
+	case PHILOX_DIST_NORMAL:
 		return philox_normal2(s, b);
-	case PHILOX_LOG_NORMAL:
+	case PHILOX_DIST_LOG_NORMAL:
 		return philox_log_normal2(s, b, fill->mean, fill->std);
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return philox_exponential2(s, b);
 	default:
 		return philox_gumbel2(s, b);
@@ -247,34 +249,39 @@ static struct philox_f64x2 draw_two(const struct philox_fill *fill,
 /* --- an element of any kind ----------------------------------------------- */
 
 /* With 64 bits per draw a block has two elements. */
-static int is_wide(const struct philox_fill *fill)
+static int is_wide(const struct philox_fill_desc *fill)
 {
-	return fill->dtype == PHILOX_U64 || fill->dtype == PHILOX_I64 ||
-	       (fill->dtype == PHILOX_F64 && fill->dist != PHILOX_BERNOULLI &&
-		fill->dist != PHILOX_DROPOUT);
+	return fill->dtype == PHILOX_DTYPE_U64 ||
+	       fill->dtype == PHILOX_DTYPE_I64 ||
+	       (fill->dtype == PHILOX_DTYPE_F64 &&
+		fill->dist != PHILOX_DIST_BERNOULLI &&
+		fill->dist != PHILOX_DIST_DROPOUT);
 }
 
 /* As many bits of x as the dtype has. */
 static uint64_t narrow(enum philox_dtype dtype, float x)
 {
-	if (dtype == PHILOX_BF16)
+	if (dtype == PHILOX_DTYPE_BF16)
 		return philox_f32_to_bf16(x);
-	return dtype == PHILOX_F16 ? philox_f32_to_f16(x) : philox_f32_bits(x);
+	return dtype == PHILOX_DTYPE_F16 ? philox_f32_to_f16(x)
+					 : philox_f32_bits(x);
 }
 
-static float widen(const struct philox_fill *fill, const void *in, size_t i)
+static float widen(const struct philox_fill_desc *fill, const void *in,
+		   size_t i)
 {
-	if (fill->dist == PHILOX_STOCHASTIC_ROUND || fill->dtype == PHILOX_F32)
+	if (fill->dist == PHILOX_DIST_STOCHASTIC_ROUND ||
+	    fill->dtype == PHILOX_DTYPE_F32)
 		return ((const float *)in)[i];
-	return fill->dtype == PHILOX_BF16
+	return fill->dtype == PHILOX_DTYPE_BF16
 		       ? philox_bf16_to_f32(((const uint16_t *)in)[i])
 		       : philox_f16_to_f32(((const uint16_t *)in)[i]);
 }
 
-static uint64_t whole_at(const struct philox_fill *fill, struct philox_state s,
-			 uint64_t e)
+static uint64_t whole_at(const struct philox_fill_desc *fill,
+			 struct philox_state s, uint64_t e)
 {
-	int is_bits = fill->dist == PHILOX_BITS;
+	int is_bits = fill->dist == PHILOX_DIST_BITS;
 
 	if (is_wide(fill))
 		return is_bits ? philox_word64_at(s, e)
@@ -289,38 +296,38 @@ static uint64_t whole_at(const struct philox_fill *fill, struct philox_state s,
 						     (uint32_t)fill->to));
 }
 
-static uint64_t half_at(const struct philox_fill *fill, struct philox_state s,
-			uint64_t e, float x)
+static uint64_t half_at(const struct philox_fill_desc *fill,
+			struct philox_state s, uint64_t e, float x)
 {
-	int is_bf16 = fill->dtype == PHILOX_BF16;
+	int is_bf16 = fill->dtype == PHILOX_DTYPE_BF16;
 
-	if (fill->dist == PHILOX_UNIFORM)
+	if (fill->dist == PHILOX_DIST_UNIFORM)
 		return is_bf16 ? philox_uniform_bf16_at(s, e)
 			       : philox_uniform_f16_at(s, e);
-	if (fill->dist == PHILOX_STOCHASTIC_ROUND)
+	if (fill->dist == PHILOX_DIST_STOCHASTIC_ROUND)
 		return is_bf16 ? philox_round_bf16_at(s, e, x)
 			       : philox_round_f16_at(s, e, x);
 	return narrow(fill->dtype, scaled(fill, s, draw_one(fill, s, e, x)));
 }
 
 /* The bits of element number i of a fill, drawn by itself. */
-static uint64_t bits_at(const struct philox_fill *fill, struct philox_state s,
-			size_t i)
+static uint64_t bits_at(const struct philox_fill_desc *fill,
+			struct philox_state s, size_t i)
 {
 	uint64_t e = fill->span.first + i;
 	double x;
 
 	switch (fill->dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return philox_f32_bits(
 			scaled(fill, s,
 			       draw_one(fill, s, e, widen(fill, fill->in, i))));
-	case PHILOX_F64:
+	case PHILOX_DTYPE_F64:
 		x = ((const double *)fill->in)[i];
 		return philox_f64_bits(
 			scaled_f64(fill, s, draw_one_f64(fill, s, e, x)));
-	case PHILOX_BF16:
-	case PHILOX_F16:
+	case PHILOX_DTYPE_BF16:
+	case PHILOX_DTYPE_F16:
 		return half_at(fill, s, e, widen(fill, fill->in, i));
 	default:
 		return whole_at(fill, s, e);
@@ -329,13 +336,13 @@ static uint64_t bits_at(const struct philox_fill *fill, struct philox_state s,
 
 /* --- blocks --------------------------------------------------------------- */
 
-static void whole_block(const struct philox_fill *fill, struct philox_state s,
-			uint64_t block, uint64_t bits[4])
+static void whole_block(const struct philox_fill_desc *fill,
+			struct philox_state s, uint64_t block, uint64_t bits[4])
 {
 	struct philox_words four = philox_words4(s, block);
 	struct philox_words64 two = philox_words2(s, block);
 
-	if (fill->dist == PHILOX_INTEGERS) {
+	if (fill->dist == PHILOX_DIST_INTEGERS) {
 		four = philox_integers4(
 			s, block,
 			philox_interval_u32((uint32_t)fill->from,
@@ -348,7 +355,7 @@ static void whole_block(const struct philox_fill *fill, struct philox_state s,
 }
 
 /* The inputs of a block: those outside the span are not compared. */
-static struct philox_f32x4 inputs(const struct philox_fill *fill,
+static struct philox_f32x4 inputs(const struct philox_fill_desc *fill,
 				  uint64_t block)
 {
 	struct philox_f32x4 x = {{0, 0, 0, 0}};
@@ -363,23 +370,24 @@ static struct philox_f32x4 inputs(const struct philox_fill *fill,
 }
 
 /* Makes the elements of a block; returns 0 if there is no function for it. */
-static int block_bits(const struct philox_fill *fill, struct philox_state s,
-		      uint64_t block, uint64_t bits[4])
+static int block_bits(const struct philox_fill_desc *fill,
+		      struct philox_state s, uint64_t block, uint64_t bits[4])
 {
 	struct philox_f32x4 four;
 	struct philox_f64x2 two;
 
-	if (fill->dist == PHILOX_BITS || fill->dist == PHILOX_INTEGERS) {
+	if (fill->dist == PHILOX_DIST_BITS ||
+	    fill->dist == PHILOX_DIST_INTEGERS) {
 		whole_block(fill, s, block, bits);
 	} else if (is_wide(fill)) {
 		two = draw_two(fill, s, block);
 		for (int i = 0; i < 2; i++)
 			bits[i] =
 				philox_f64_bits(scaled_f64(fill, s, two.v[i]));
-	} else if (fill->dtype == PHILOX_F64 ||
-		   fill->dist == PHILOX_STOCHASTIC_ROUND ||
-		   (fill->dist == PHILOX_UNIFORM &&
-		    fill->dtype != PHILOX_F32)) {
+	} else if (fill->dtype == PHILOX_DTYPE_F64 ||
+		   fill->dist == PHILOX_DIST_STOCHASTIC_ROUND ||
+		   (fill->dist == PHILOX_DIST_UNIFORM &&
+		    fill->dtype != PHILOX_DTYPE_F32)) {
 		return 0;
 	} else {
 		four = draw_four(fill, s, block, inputs(fill, block));
@@ -397,7 +405,8 @@ struct bed {
 	void *in, *out;
 };
 
-static uint64_t written(const struct philox_fill *fill, size_t size, size_t i)
+static uint64_t written(const struct philox_fill_desc *fill, size_t size,
+			size_t i)
 {
 	uint64_t bits = 0;
 
@@ -405,7 +414,7 @@ static uint64_t written(const struct philox_fill *fill, size_t size, size_t i)
 	return bits;
 }
 
-static void compare(const struct philox_fill *fill,
+static void compare(const struct philox_fill_desc *fill,
 		    const struct fill_name *name, struct philox_state s)
 {
 	uint64_t per_block = is_wide(fill) ? 2 : 4, four[4];
@@ -428,7 +437,7 @@ static void compare(const struct philox_fill *fill,
 static void compare_once(struct fixture *f, const struct bed *bed,
 			 const struct fill_name *name)
 {
-	struct philox_fill fill = random_fill(name);
+	struct philox_fill_desc fill = random_fill(name);
 	struct philox_rng rng = {.cell = bed->cell};
 
 	*bed->cell = random_state();

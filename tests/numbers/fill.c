@@ -78,16 +78,16 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{"bits u32", PHILOX_BITS, PHILOX_U32},
-	{"bits u64", PHILOX_BITS, PHILOX_U64},
-	{"uniform f32", PHILOX_UNIFORM, PHILOX_F32},
-	{"uniform bf16", PHILOX_UNIFORM, PHILOX_BF16},
-	{"normal f32", PHILOX_NORMAL, PHILOX_F32},
-	{"normal bf16", PHILOX_NORMAL, PHILOX_BF16},
-	{"bernoulli f32", PHILOX_BERNOULLI, PHILOX_F32},
-	{"bernoulli bf16", PHILOX_BERNOULLI, PHILOX_BF16},
-	{"dropout f32", PHILOX_DROPOUT, PHILOX_F32},
-	{"dropout bf16", PHILOX_DROPOUT, PHILOX_BF16},
+	{"bits u32", PHILOX_DIST_BITS, PHILOX_DTYPE_U32},
+	{"bits u64", PHILOX_DIST_BITS, PHILOX_DTYPE_U64},
+	{"uniform f32", PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32},
+	{"uniform bf16", PHILOX_DIST_UNIFORM, PHILOX_DTYPE_BF16},
+	{"normal f32", PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32},
+	{"normal bf16", PHILOX_DIST_NORMAL, PHILOX_DTYPE_BF16},
+	{"bernoulli f32", PHILOX_DIST_BERNOULLI, PHILOX_DTYPE_F32},
+	{"bernoulli bf16", PHILOX_DIST_BERNOULLI, PHILOX_DTYPE_BF16},
+	{"dropout f32", PHILOX_DIST_DROPOUT, PHILOX_DTYPE_F32},
+	{"dropout bf16", PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -101,7 +101,7 @@ static double read_element(const struct kind *kind, const void *array, size_t i)
 	uint32_t bits;
 	float x;
 
-	if (kind->dtype == PHILOX_F32)
+	if (kind->dtype == PHILOX_DTYPE_F32)
 		return ((const float *)array)[i];
 	bits = (uint32_t)((const uint16_t *)array)[i] << 16;
 	memcpy(&x, &bits, sizeof(x));
@@ -121,31 +121,33 @@ static void write_inputs(const struct kind *kind, void *array, size_t n)
 		uint32_t bits;
 
 		memcpy(&bits, &x, sizeof(bits));
-		if (kind->dtype == PHILOX_F32)
+		if (kind->dtype == PHILOX_DTYPE_F32)
 			((float *)array)[i] = x;
 		else
 			((uint16_t *)array)[i] = (uint16_t)(bits >> 16);
 	}
 }
 
-static struct philox_fill new_fill(const struct kind *kind, uint64_t first,
-				   uint64_t count, const void *in, void *out)
+static struct philox_fill_desc new_fill(const struct kind *kind, uint64_t first,
+					uint64_t count, const void *in,
+					void *out)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = kind->dist,
-				   .dtype = kind->dtype,
-				   .span = philox_elements(first, count),
-				   .p = 0.3,
-				   .high = 1,
-				   .std = 1,
-				   .rate = 1,
-				   .in = in,
-				   .out = out};
+	struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.dist = kind->dist,
+		.dtype = kind->dtype,
+		.span = philox_span_elements(first, count),
+		.p = 0.3,
+		.high = 1,
+		.std = 1,
+		.rate = 1,
+		.in = in,
+		.out = out};
 
 	return fill;
 }
 
-static void run(struct fixture *f, const struct philox_fill *fill)
+static void run(struct fixture *f, const struct philox_fill_desc *fill)
 {
 	struct philox_rng rng = {.state = state};
 
@@ -164,16 +166,18 @@ static double expected_value(const struct kind *kind, double p, uint64_t e,
 	float kept;
 
 	switch (kind->dist) {
-	case PHILOX_UNIFORM:
-		return kind->dtype == PHILOX_F32 ? floor(w / 256) * 0x1p-24
-						 : floor(w * 0x1p-24) * 0x1p-8;
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_UNIFORM:
+		return kind->dtype == PHILOX_DTYPE_F32
+			       ? floor(w / 256) * 0x1p-24
+			       : floor(w * 0x1p-24) * 0x1p-8;
+	case PHILOX_DIST_BERNOULLI:
 		return dropped;
-	case PHILOX_DROPOUT:
+	case PHILOX_DIST_DROPOUT:
 		kept = (float)(input_element(i) * (double)(float)(1 / (1 - p)));
 		if (dropped)
 			return 0;
-		return kind->dtype == PHILOX_F32 ? kept : round_to_bf16(kept);
+		return kind->dtype == PHILOX_DTYPE_F32 ? kept
+						       : round_to_bf16(kept);
 	default:
 		cr_assert_fail("no single value is expected of %s", kind->name);
 		return 0;
@@ -186,7 +190,7 @@ static void check_normal(const struct kind *kind, uint64_t e, double got)
 	double bound = fabs(exact) < 4 ? 7e-7 : 1.2e-6;
 
 	/* a bf16 may round to either side of where the exact value is */
-	if (kind->dtype == PHILOX_BF16)
+	if (kind->dtype == PHILOX_DTYPE_BF16)
 		bound += fabs(exact) * 0x1p-8;
 	cr_assert(fabs(got - exact) <= bound,
 		  "%s of element %" PRIu64 ": %a, not %a", kind->name, e, got,
@@ -199,18 +203,18 @@ static void check_element(const struct kind *kind, double p, const void *array,
 	uint64_t e = first + i;
 	double got;
 
-	if (kind->dtype == PHILOX_U32) {
+	if (kind->dtype == PHILOX_DTYPE_U32) {
 		cr_assert_eq(((const uint32_t *)array)[i],
 			     reference_word(state, e));
 		return;
 	}
-	if (kind->dtype == PHILOX_U64) {
+	if (kind->dtype == PHILOX_DTYPE_U64) {
 		cr_assert_eq(((const uint64_t *)array)[i],
 			     reference_word64(state, e));
 		return;
 	}
 	got = read_element(kind, array, i);
-	if (kind->dist == PHILOX_NORMAL)
+	if (kind->dist == PHILOX_DIST_NORMAL)
 		check_normal(kind, e, got);
 	else
 		cr_assert_eq(got, expected_value(kind, p, e, i),
@@ -224,10 +228,10 @@ static void check_span(struct fixture *f, const struct kind *kind, double p,
 	size_t size = sizes[kind->dtype];
 	void *in = make_memory(f, count * size);
 	void *out = make_memory(f, count * size);
-	struct philox_fill fill = new_fill(kind, first, count, in, out);
+	struct philox_fill_desc fill = new_fill(kind, first, count, in, out);
 
 	fill.p = p;
-	if (kind->dist == PHILOX_DROPOUT)
+	if (kind->dist == PHILOX_DIST_DROPOUT)
 		write_inputs(kind, in, count);
 	run(f, &fill);
 	for (size_t i = 0; i < count; i++)
@@ -276,7 +280,7 @@ PROMISE(fill, p_of_1_drops_everything)
 	for (size_t k = 6; k < N_KINDS; k++) {
 		const struct kind *kind = &kinds[k];
 		void *in = make_memory(f, 4000), *out = make_memory(f, 4000);
-		struct philox_fill fill = new_fill(kind, 0, 1000, in, out);
+		struct philox_fill_desc fill = new_fill(kind, 0, 1000, in, out);
 
 		fill.p = 1;
 		write_inputs(kind, in, 1000);
@@ -284,7 +288,7 @@ PROMISE(fill, p_of_1_drops_everything)
 		run(f, &fill);
 		for (size_t i = 0; i < 1000; i++)
 			cr_assert_eq(read_element(kind, out, i),
-				     kind->dist == PHILOX_BERNOULLI, "%s",
+				     kind->dist == PHILOX_DIST_BERNOULLI, "%s",
 				     kind->name);
 	}
 }
@@ -297,7 +301,8 @@ PROMISE(fill, the_share_of_ones_is_p)
 	float *out = make_memory(f, n * sizeof(*out));
 
 	for (size_t i = 0; i < sizeof(ps) / sizeof(ps[0]); i++) {
-		struct philox_fill fill = new_fill(&kinds[6], 0, n, NULL, out);
+		struct philox_fill_desc fill =
+			new_fill(&kinds[6], 0, n, NULL, out);
 		double ones = 0, deviation = sqrt(n * ps[i] * (1 - ps[i]));
 
 		fill.p = ps[i];
@@ -319,7 +324,7 @@ static void check_slice(struct fixture *f, const struct kind *kind,
 {
 	size_t size = sizes[kind->dtype], total = WHOLE + MARGIN + SHIFTS;
 	uint64_t a = slice[0], n = slice[1] - a;
-	struct philox_fill fill =
+	struct philox_fill_desc fill =
 		new_fill(kind, a, n, in + a * size, array + shift * size);
 	char *expected = malloc(total * size);
 
@@ -340,11 +345,11 @@ PROMISE(fill, every_slice_is_the_slice_of_the_whole_at_every_alignment)
 	char *array = make_memory(f, 512);
 
 	for (size_t k = 0; k < N_KINDS; k++) {
-		struct philox_fill fill =
+		struct philox_fill_desc fill =
 			new_fill(&kinds[k], 0, WHOLE, in, whole);
 		uint64_t slice[2];
 
-		if (kinds[k].dist == PHILOX_DROPOUT)
+		if (kinds[k].dist == PHILOX_DIST_DROPOUT)
 			write_inputs(&kinds[k], in, WHOLE);
 		run(f, &fill);
 		for (slice[0] = 0; slice[0] <= WHOLE; slice[0]++)
@@ -360,7 +365,8 @@ PROMISE(fill, dropout_in_place_equals_dropout_from_place_to_place)
 		size_t size = sizes[kinds[k].dtype];
 		char *in = make_memory(f, 1001 * size);
 		char *out = make_memory(f, 1001 * size);
-		struct philox_fill fill = new_fill(&kinds[k], 5, 1001, in, out);
+		struct philox_fill_desc fill =
+			new_fill(&kinds[k], 5, 1001, in, out);
 
 		write_inputs(&kinds[k], in, 1001);
 		run(f, &fill);
@@ -375,7 +381,7 @@ PROMISE(fill, a_mask_does_not_depend_on_the_dtype)
 	enum { N = 1000 };
 	uint16_t *narrow = make_memory(f, 2 * N), *ones = make_memory(f, 2 * N);
 	float *wide = make_memory(f, 4 * N);
-	struct philox_fill fills[3] = {
+	struct philox_fill_desc fills[3] = {
 		new_fill(&kinds[8], 7, N, wide, wide),
 		new_fill(&kinds[9], 7, N, narrow, narrow),
 		new_fill(&kinds[7], 7, N, NULL, ones)};
@@ -392,15 +398,15 @@ PROMISE(fill, a_mask_does_not_depend_on_the_dtype)
 
 PROMISE(fill, an_empty_span_needs_no_arrays_and_no_launch)
 {
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	for (size_t k = 0; k < N_KINDS; k++) {
-		struct philox_fill fill =
+		struct philox_fill_desc fill =
 			new_fill(&kinds[k], UINT64_MAX, 0, NULL, NULL);
 
 		run(f, &fill);
 	}
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 /* --- states in cells ------------------------------------------------------ */
@@ -414,7 +420,8 @@ PROMISE(fill, a_state_is_read_from_its_cell)
 
 	*cell = state;
 	for (size_t k = 0; k < 8; k++) {
-		struct philox_fill fill = new_fill(&kinds[k], 1, 99, NULL, out);
+		struct philox_fill_desc fill =
+			new_fill(&kinds[k], 1, 99, NULL, out);
 
 		OK(philox_rng_fill(f->device, f->stream, by_value, &fill));
 		fill.out = other;
@@ -430,7 +437,7 @@ PROMISE(fill, a_cell_may_begin_at_any_multiple_of_8)
 {
 	struct philox_state *cells = make_memory(f, 2 * sizeof(*cells));
 	uint32_t *out = make_memory(f, 64);
-	struct philox_fill fill = new_fill(&kinds[0], 0, 16, NULL, out);
+	struct philox_fill_desc fill = new_fill(&kinds[0], 0, 16, NULL, out);
 
 	for (size_t at = 0; at < 16; at += 8) {
 		char *cell = (char *)cells + at;
@@ -471,7 +478,7 @@ PROMISE(fill, a_poisoned_cell_gives_nan_or_all_ones)
 	for (size_t s = 0; s < 2; s++) {
 		*cell = states[s];
 		for (size_t k = 0; k < N_KINDS; k++) {
-			struct philox_fill fill =
+			struct philox_fill_desc fill =
 				new_fill(&kinds[k], 1, 99, in, out);
 
 			memset(out, 0, 800);
@@ -488,15 +495,15 @@ PROMISE(fill, a_poisoned_cell_gives_nan_or_all_ones)
 /* --- errors --------------------------------------------------------------- */
 
 /* A fill that fails, with a word of its message, and writes nothing. */
-static void refuse(struct fixture *f, const struct philox_fill *fill,
+static void refuse(struct fixture *f, const struct philox_fill_desc *fill,
 		   enum philox_status expected, const char *word)
 {
 	struct philox_rng rng = {.state = state};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rng_fill(f->device, f->stream, rng, fill), expected);
 	NAMES(word);
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(fill, p_outside_of_0_to_1_is_refused)
@@ -511,7 +518,7 @@ PROMISE(fill, p_outside_of_0_to_1_is_refused)
 
 	for (size_t k = 6; k < N_KINDS; k++)
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-			struct philox_fill fill =
+			struct philox_fill_desc fill =
 				new_fill(&kinds[k], 0, 4, array, array);
 
 			fill.p = rows[i].p;
@@ -524,7 +531,7 @@ PROMISE(fill, p_means_nothing_to_the_other_distributions)
 	void *array = make_memory(f, 64);
 
 	for (size_t k = 0; k < 6; k++) {
-		struct philox_fill fill =
+		struct philox_fill_desc fill =
 			new_fill(&kinds[k], 0, 4, NULL, array);
 
 		fill.p = NAN;
@@ -533,29 +540,31 @@ PROMISE(fill, p_means_nothing_to_the_other_distributions)
 }
 
 /* What the fields mean that a dist does not have is nothing. */
-static void spoil_others(struct philox_fill *fill)
+static void spoil_others(struct philox_fill_desc *fill)
 {
 	const double wrong[] = {NAN, -7, INFINITY};
-	const struct philox_fill kept = *fill;
+	const struct philox_fill_desc kept = *fill;
 
 	fill->p = fill->low = fill->mean = fill->rate = wrong[0];
 	fill->std = wrong[1];
 	fill->high = wrong[2];
 	fill->from = 9;
 	fill->to = 3;
-	if (fill->dist == PHILOX_BERNOULLI || fill->dist == PHILOX_DROPOUT)
+	if (fill->dist == PHILOX_DIST_BERNOULLI ||
+	    fill->dist == PHILOX_DIST_DROPOUT)
 		fill->p = kept.p;
-	if (fill->dist == PHILOX_UNIFORM) {
+	if (fill->dist == PHILOX_DIST_UNIFORM) {
 		fill->low = kept.low;
 		fill->high = kept.high;
 	}
-	if (fill->dist == PHILOX_NORMAL || fill->dist == PHILOX_LOG_NORMAL) {
+	if (fill->dist == PHILOX_DIST_NORMAL ||
+	    fill->dist == PHILOX_DIST_LOG_NORMAL) {
 		fill->mean = kept.mean;
 		fill->std = kept.std;
 	}
-	if (fill->dist == PHILOX_EXPONENTIAL)
+	if (fill->dist == PHILOX_DIST_EXPONENTIAL)
 		fill->rate = kept.rate;
-	if (fill->dist == PHILOX_INTEGERS) {
+	if (fill->dist == PHILOX_DIST_INTEGERS) {
 		fill->from = kept.from;
 		fill->to = kept.to;
 	}
@@ -568,9 +577,9 @@ PROMISE(fill, parameters_of_other_distributions_are_not_looked_at)
 
 	memset(in, 0x3f, 512);
 	for (size_t k = 0; k < n_fill_names; k++) {
-		struct philox_fill fill = plain_fill(&fill_names[k]);
+		struct philox_fill_desc fill = plain_fill(&fill_names[k]);
 
-		fill.span = philox_elements(0, 50);
+		fill.span = philox_span_elements(0, 50);
 		fill.in = fill_names[k].in_size ? in : NULL;
 		fill.out = out;
 		run(f, &fill);
@@ -609,7 +618,7 @@ PROMISE(fill, kinds_that_no_comment_offers_are_refused)
 		for (unsigned dtype = 0; dtype < 10; dtype++) {
 			struct kind kind = {"", (enum philox_dist)dist,
 					    (enum philox_dtype)dtype};
-			struct philox_fill fill =
+			struct philox_fill_desc fill =
 				new_fill(&kind, 0, 4, array, array);
 
 			if (is_a_kind(dist, dtype))
@@ -626,8 +635,8 @@ PROMISE(fill, null_and_misaligned_arrays_are_refused)
 	char *array = make_memory(f, 256), *other = make_memory(f, 256);
 
 	for (size_t k = 0; k < N_KINDS; k++) {
-		int reads = kinds[k].dist == PHILOX_DROPOUT;
-		struct philox_fill fill =
+		int reads = kinds[k].dist == PHILOX_DIST_DROPOUT;
+		struct philox_fill_desc fill =
 			new_fill(&kinds[k], 0, 4, array, NULL);
 
 		refuse(f, &fill, PHILOX_ERROR_INVALID, "out is NULL");
@@ -655,7 +664,8 @@ PROMISE(fill, null_and_misaligned_arrays_are_refused)
 PROMISE(fill, arrays_that_overlap_in_part_are_refused)
 {
 	float *array = make_memory(f, 256);
-	struct philox_fill fill = new_fill(&kinds[8], 0, 8, array, array + 7);
+	struct philox_fill_desc fill =
+		new_fill(&kinds[8], 0, 8, array, array + 7);
 
 	memset(array, 0, 256);
 	refuse(f, &fill, PHILOX_ERROR_INVALID, "overlap");
@@ -669,10 +679,11 @@ PROMISE(fill, arrays_that_overlap_in_part_are_refused)
 PROMISE(fill, shards_that_overlap_in_part_are_refused)
 {
 	float *array = make_memory(f, 256);
-	struct philox_fill fill = new_fill(&kinds[8], 0, 4, array, array + 11);
+	struct philox_fill_desc fill =
+		new_fill(&kinds[8], 0, 4, array, array + 11);
 
 	memset(array, 0, 256);
-	fill.span = philox_shard(0, 3, 4, 1000);
+	fill.span = philox_span_rows(0, 3, 4, 1000);
 	refuse(f, &fill, PHILOX_ERROR_INVALID, "overlap");
 	fill.out = array + 12;
 	run(f, &fill);
@@ -685,10 +696,10 @@ PROMISE(fill, shards_that_overlap_in_part_are_refused)
 /* Rounding reads f32: 4 bytes of what it writes 2 of. */
 PROMISE(fill, an_input_is_aligned_and_counted_in_its_own_dtype)
 {
-	static const struct kind rounding = {"", PHILOX_STOCHASTIC_ROUND,
-					     PHILOX_BF16};
+	static const struct kind rounding = {"", PHILOX_DIST_STOCHASTIC_ROUND,
+					     PHILOX_DTYPE_BF16};
 	char *in = make_memory(f, 64), *out = make_memory(f, 64);
-	struct philox_fill fill = new_fill(&rounding, 0, 4, in + 2, out);
+	struct philox_fill_desc fill = new_fill(&rounding, 0, 4, in + 2, out);
 
 	memset(in, 0, 64);
 	refuse(f, &fill, PHILOX_ERROR_INVALID, "not aligned to the 4 bytes");
@@ -710,7 +721,7 @@ PROMISE(fill, spans_past_2_to_the_64_are_refused)
 
 	for (size_t k = 0; k < N_KINDS; k++)
 		for (size_t i = 0; i < 4; i++) {
-			struct philox_fill fill =
+			struct philox_fill_desc fill =
 				new_fill(&kinds[k], spans[i][0], spans[i][1],
 					 array, array);
 
@@ -719,7 +730,7 @@ PROMISE(fill, spans_past_2_to_the_64_are_refused)
 	/* in elements it fits, in bytes it does not */
 	for (size_t k = 0; k < N_KINDS; k++) {
 		uint64_t too_many = UINT64_MAX / sizes[kinds[k].dtype] + 1;
-		struct philox_fill fill =
+		struct philox_fill_desc fill =
 			new_fill(&kinds[k], 0, too_many, array, array);
 
 		refuse(f, &fill, PHILOX_ERROR_OVERFLOW, "bytes");
@@ -729,7 +740,7 @@ PROMISE(fill, spans_past_2_to_the_64_are_refused)
 PROMISE(fill, a_struct_of_another_version_is_taken_if_nothing_new_is_set)
 {
 	struct {
-		struct philox_fill fill;
+		struct philox_fill_desc fill;
 		char later[32];
 	} longer;
 	void *array = make_memory(f, 64);
@@ -740,7 +751,7 @@ PROMISE(fill, a_struct_of_another_version_is_taken_if_nothing_new_is_set)
 	run(f, &longer.fill);
 	longer.later[31] = 1;
 	refuse(f, &longer.fill, PHILOX_ERROR_INVALID, "size");
-	for (size_t size = 0; size < sizeof(struct philox_fill); size++) {
+	for (size_t size = 0; size < sizeof(struct philox_fill_desc); size++) {
 		longer.fill.size = size;
 		refuse(f, &longer.fill, PHILOX_ERROR_INVALID, "size");
 	}
@@ -751,7 +762,7 @@ PROMISE(fill, a_struct_of_another_version_is_taken_if_nothing_new_is_set)
 PROMISE(fill, null_arguments_and_bad_states_are_refused)
 {
 	char *array = make_memory(f, 64);
-	struct philox_fill fill = new_fill(&kinds[0], 0, 4, NULL, array);
+	struct philox_fill_desc fill = new_fill(&kinds[0], 0, 4, NULL, array);
 	struct philox_rng rng = {.state = state};
 
 	FAILS(philox_rng_fill(NULL, f->stream, rng, &fill),
@@ -776,7 +787,7 @@ PROMISE(fill, a_pass_fills_from_the_cell_of_its_operator_and_call)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *out = make_memory(f, 64);
-	struct philox_fill fill = new_fill(&kinds[0], 0, 16, NULL, out);
+	struct philox_fill_desc fill = new_fill(&kinds[0], 0, 16, NULL, out);
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
@@ -795,23 +806,24 @@ PROMISE(fill, a_pass_fills_from_the_cell_of_its_operator_and_call)
  * The results of philox_pass_fill() for a kind, and of the kind's own function.
  */
 static enum philox_status by_name(const struct philox_pass *pass,
-				  const struct philox_fill *fill, void *out)
+				  const struct philox_fill_desc *fill,
+				  void *out)
 {
 	switch (fill->dist) {
-	case PHILOX_BITS:
-		return philox_bits(pass, 2, fill->dtype, fill->span, out);
-	case PHILOX_UNIFORM:
-		return philox_uniform(pass, 2, fill->dtype, fill->span, 0, 1,
-				      out);
-	case PHILOX_NORMAL:
-		return philox_normal(pass, 2, fill->dtype, fill->span, 0, 1,
-				     out);
-	case PHILOX_BERNOULLI:
-		return philox_bernoulli(pass, 2, fill->dtype, fill->span,
-					fill->p, out);
+	case PHILOX_DIST_BITS:
+		return philox_pass_bits(pass, 2, fill->dtype, fill->span, out);
+	case PHILOX_DIST_UNIFORM:
+		return philox_pass_uniform(pass, 2, fill->dtype, fill->span, 0,
+					   1, out);
+	case PHILOX_DIST_NORMAL:
+		return philox_pass_normal(pass, 2, fill->dtype, fill->span, 0,
+					  1, out);
+	case PHILOX_DIST_BERNOULLI:
+		return philox_pass_bernoulli(pass, 2, fill->dtype, fill->span,
+					     fill->p, out);
 	default:
-		return philox_dropout(pass, 2, fill->dtype, fill->span, fill->p,
-				      fill->in, out);
+		return philox_pass_dropout(pass, 2, fill->dtype, fill->span,
+					   fill->p, fill->in, out);
 	}
 }
 
@@ -824,11 +836,12 @@ PROMISE(fill, the_functions_by_name_do_the_same)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	for (size_t k = 0; k < N_KINDS; k++) {
-		struct philox_fill fill = new_fill(&kinds[k], 3, 77, in, out);
+		struct philox_fill_desc fill =
+			new_fill(&kinds[k], 3, 77, in, out);
 
 		memset(out, 0, 800);
 		memset(other, 0xee, 800);
-		if (kinds[k].dist == PHILOX_DROPOUT)
+		if (kinds[k].dist == PHILOX_DIST_DROPOUT)
 			write_inputs(&kinds[k], in, 77);
 		OK(philox_pass_fill(&pass, 2, 0, &fill));
 		OK(by_name(&pass, &fill, other));
@@ -841,14 +854,14 @@ PROMISE(fill, the_functions_by_name_do_the_same)
 
 PROMISE(fill, errors_of_a_pass_name_its_region_and_operator)
 {
-	static const struct philox_op ops[] = {{.name = "attention dropout"},
-					       {.name = NULL, .calls = 2}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "block 7",
-						.ops = ops,
-						.n_ops = 2};
+	static const struct philox_op_desc ops[] = {
+		{.name = "attention dropout"}, {.name = NULL, .calls = 2}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "block 7",
+					     .ops = ops,
+					     .n_ops = 2};
 	void *out = make_memory(f, 64);
-	struct philox_fill fill = new_fill(&kinds[6], 0, 4, NULL, out);
+	struct philox_fill_desc fill = new_fill(&kinds[6], 0, 4, NULL, out);
 	struct philox_region *region;
 	struct philox_pass pass;
 
@@ -905,7 +918,7 @@ PROMISE(fill, a_failing_fill_of_a_pass_is_logged_once)
 
 	OK(philox_context_set_log(f->context, hear, &heard));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_bernoulli(&pass, 0, PHILOX_F32, span, -1, out),
+	FAILS(philox_pass_bernoulli(&pass, 0, PHILOX_DTYPE_F32, span, -1, out),
 	      PHILOX_ERROR_INVALID);
 	OK(philox_context_set_log(f->context, NULL, NULL));
 	cr_assert_eq(heard.count, 1);

@@ -1,4 +1,4 @@
-"""Finds the polynomials of include/philox/functions.h.
+"""Finds the polynomials of include/philox/real.h.
 
     pip install mpmath && python3 tests/numbers/fit_real.py [NAME...]
 

@@ -45,12 +45,12 @@ static void add_key(struct keys *keys, uint64_t key)
 
 static void make_regions(struct fixture *f, struct keys *keys)
 {
-	static struct philox_op ops[KEY_OPS];
+	static struct philox_op_desc ops[KEY_OPS];
 	char name[32];
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = KEY_OPS};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = KEY_OPS};
 
 	for (int i = 0; i < KEY_OPS; i++)
 		ops[i].calls = KEY_CALLS;
@@ -70,7 +70,8 @@ static void add_region(struct fixture *f, struct keys *keys,
 	struct philox_pass pass;
 	struct philox_rng rng;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	add_key(keys, pass.state.seed);
 	for (uint32_t op = 0; op < ops; op++)
 		for (uint32_t call = 0; call < calls; call++) {

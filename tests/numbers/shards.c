@@ -18,12 +18,12 @@ enum { MARGIN = 16, MARGIN_BYTE = 0xa5 };
 static const struct philox_state state = {0x0123456789abcdef, 4096};
 
 /* The numbers of a plain span, by the plain loop. */
-static void draw_whole(struct philox_fill fill, uint64_t first, uint64_t count,
-		       const void *in, void *out)
+static void draw_whole(struct philox_fill_desc fill, uint64_t first,
+		       uint64_t count, const void *in, void *out)
 {
 	struct fill_args args;
 
-	fill.span = philox_elements(first, count);
+	fill.span = philox_span_elements(first, count);
 	fill.in = in;
 	fill.out = out;
 	fill_args(&fill, (struct philox_rng){.state = state}, &args);
@@ -47,7 +47,7 @@ static void draw_part(struct fixture *f, const struct fill_name *name,
 		      struct philox_span span, const struct place *place,
 		      size_t shift)
 {
-	struct philox_fill fill = plain_fill(name);
+	struct philox_fill_desc fill = plain_fill(name);
 
 	memset(place->out, MARGIN_BYTE, place->size);
 	fill.span = span;
@@ -167,7 +167,7 @@ PROMISE(shards, spans_of_0_to_200_elements_are_those_of_the_whole)
 			draw_tensor(&t, &fill_names[k], 0);
 			for (uint64_t count = 0; count <= 200; count++)
 				check(f, &fill_names[k], &t,
-				      philox_elements(count % 7, count),
+				      philox_span_elements(count % 7, count),
 				      count % 5);
 		}
 	}
@@ -190,7 +190,8 @@ PROMISE(shards, spans_around_large_elements_are_those_of_the_whole)
 				draw_tensor(&t, &fill_names[k],
 					    edges[i] - last);
 				check(f, &fill_names[k], &t,
-				      philox_elements(t.first + i, 590), i);
+				      philox_span_elements(t.first + i, 590),
+				      i);
 			}
 	}
 	free_tensor(&t);
@@ -204,8 +205,8 @@ static struct philox_span random_shard(uint64_t first, uint32_t rows,
 	uint32_t n_rows = 1 + below(rows - row);
 	uint32_t n_columns = 1 + below(columns - column);
 
-	return philox_shard(first + (uint64_t)row * columns + column, n_rows,
-			    n_columns, columns);
+	return philox_span_rows(first + (uint64_t)row * columns + column,
+				n_rows, n_columns, columns);
 }
 
 PROMISE(shards, random_shards_are_those_of_the_whole)
@@ -231,17 +232,18 @@ PROMISE(shards, random_shards_are_those_of_the_whole)
 PROMISE(shards, a_matrix_cut_into_columns_is_put_together_again)
 {
 	enum { ROWS = 8, COLUMNS = 96, RANKS = 4, PART = COLUMNS / RANKS };
-	struct philox_fill fill = {
-		.size = sizeof(fill), .dist = PHILOX_BITS, .dtype = PHILOX_U32};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32};
 	struct philox_rng rng = {.state = state};
 	uint32_t *whole = make_memory(f, ROWS * COLUMNS * 4);
 	uint32_t *part = make_memory(f, ROWS * PART * 4);
 
-	fill.span = philox_elements(0, ROWS * COLUMNS);
+	fill.span = philox_span_elements(0, ROWS * COLUMNS);
 	fill.out = whole;
 	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
 	for (uint64_t rank = 0; rank < RANKS; rank++) {
-		fill.span = philox_shard(rank * PART, ROWS, PART, COLUMNS);
+		fill.span = philox_span_rows(rank * PART, ROWS, PART, COLUMNS);
 		fill.out = part;
 		OK(philox_rng_fill(f->device, f->stream, rng, &fill));
 		OK(philox_stream_synchronize(f->device, f->stream));
@@ -255,10 +257,10 @@ PROMISE(shards, a_matrix_cut_into_columns_is_put_together_again)
 PROMISE(shards, threads_change_nothing)
 {
 	const struct philox_span spans[] = {
-		philox_elements(3, (1 << 20) + 300017),
-		philox_shard(1, 2, 650001, 650007),
-		philox_shard(5, 13, 100000, 100003),
-		philox_shard(7, 300007, 4, 5)};
+		philox_span_elements(3, (1 << 20) + 300017),
+		philox_span_rows(1, 2, 650001, 650007),
+		philox_span_rows(5, 13, 100000, 100003),
+		philox_span_rows(7, 300007, 4, 5)};
 	static const unsigned threads[] = {2, 3, 5, 256};
 	struct tensor t = make_tensor(f, 300007 * 5 + 7);
 
@@ -300,11 +302,11 @@ PROMISE(shards, a_fill_is_whole_where_no_thread_can_be_started)
 	size_t before;
 
 	draw_tensor(&t, &fill_names[0], 0);
-	check(f, &fill_names[0], &t, philox_elements(0, 5), 0);
+	check(f, &fill_names[0], &t, philox_span_elements(0, 5), 0);
 	OK(philox_device_set_threads(f->device, 4));
 	before = set_stacks((size_t)1 << 60);
 	cr_assert_neq(pthread_create(&thread, NULL, never_runs, NULL), 0);
-	check(f, &fill_names[0], &t, philox_elements(0, t.count), 0);
+	check(f, &fill_names[0], &t, philox_span_elements(0, t.count), 0);
 	set_stacks(before);
 	free_tensor(&t);
 }
@@ -368,33 +370,33 @@ static void refuse(struct fixture *f, struct philox_span span,
 		   enum philox_status expected, const char *word)
 {
 	static uint32_t out[4];
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = span,
-				   .out = out};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = span,
+					.out = out};
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rng_fill(f->device, f->stream,
 			      (struct philox_rng){.state = state}, &fill),
 	      expected);
 	NAMES(word);
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(shards, rows_that_overlap_or_pass_2_to_the_64_are_refused)
 {
 	const uint64_t half = (uint64_t)1 << 63;
 
-	refuse(f, philox_shard(0, 2, 10, 9), PHILOX_ERROR_INVALID,
+	refuse(f, philox_span_rows(0, 2, 10, 9), PHILOX_ERROR_INVALID,
 	       "row_stride 9 is below count 10");
-	refuse(f, philox_shard(half, 2, 10, half), PHILOX_ERROR_OVERFLOW,
+	refuse(f, philox_span_rows(half, 2, 10, half), PHILOX_ERROR_OVERFLOW,
 	       "past 2^64");
-	refuse(f, philox_shard(0, 3, 1, half), PHILOX_ERROR_OVERFLOW,
+	refuse(f, philox_span_rows(0, 3, 1, half), PHILOX_ERROR_OVERFLOW,
 	       "past 2^64");
-	refuse(f, philox_shard(0, half, 1, half), PHILOX_ERROR_OVERFLOW,
+	refuse(f, philox_span_rows(0, half, 1, half), PHILOX_ERROR_OVERFLOW,
 	       "past 2^64");
-	refuse(f, philox_shard(0, half / 2, 2, 2), PHILOX_ERROR_OVERFLOW,
+	refuse(f, philox_span_rows(0, half / 2, 2, 2), PHILOX_ERROR_OVERFLOW,
 	       "bytes");
 }
 
@@ -404,11 +406,11 @@ PROMISE(shards, a_stride_matters_between_rows_alone)
 	const struct philox_span spans[] = {
 		{7, 12, 0, 0}, {7, 12, 1, 0}, {7, 12, 1, 5}, {7, 6, 2, 6}};
 	uint32_t *whole = make_memory(f, 48), *part = make_memory(f, 48);
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = philox_elements(7, 12),
-				   .out = whole};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = philox_span_elements(7, 12),
+					.out = whole};
 	struct philox_rng rng = {.state = state};
 
 	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
@@ -424,13 +426,14 @@ PROMISE(shards, a_stride_matters_between_rows_alone)
 
 PROMISE(shards, an_empty_shard_draws_nothing)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = philox_shard(7, 1000, 0, 5)};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.dist = PHILOX_DIST_BITS,
+		.dtype = PHILOX_DTYPE_U32,
+		.span = philox_span_rows(7, 1000, 0, 5)};
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	OK(philox_rng_fill(f->device, f->stream,
 			   (struct philox_rng){.state = state}, &fill));
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }

@@ -37,39 +37,60 @@ Test(simd, lanes_of_avx512_have_the_scalar_functions_bits)
  */
 enum { DRAWN = 4096, TOKENS = 64, VOCAB = 50 };
 
-static const struct philox_layout torch = {.size = sizeof(torch),
-					   .kind = PHILOX_LAYOUT_PYTORCH,
-					   .sms = 4,
-					   .threads_per_sm = 2048,
-					   .elements = DRAWN};
-static const struct philox_fill mode_fills[] = {
-	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F32, .p = 0.5},
-	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F32, .p = 0.1},
-	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F64, .p = 0.1},
-	{.dist = PHILOX_BERNOULLI, .dtype = PHILOX_F32, .p = 1e-310},
-	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32, .rate = 3},
-	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F64, .rate = 3},
-	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_BF16, .rate = 3},
-	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32, .rate = 2e38},
-	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F32, .low = .1, .high = .7},
-	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F64, .low = .1, .high = .7},
-	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F32, .high = 1e-40},
-	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F64, .high = 1e-310},
-	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F32, .mean = .1, .std = .02},
-	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F16, .mean = .1, .std = .02},
-	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F32, .std = 1e-40},
-	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F64, .std = 1e-310},
-	{.dist = PHILOX_LOG_NORMAL, .dtype = PHILOX_F32, .mean = .1, .std = .3},
-	{.dist = PHILOX_DROPOUT,
-	 .dtype = PHILOX_F32,
+static const struct philox_layout_desc torch = {.size = sizeof(torch),
+						.kind = PHILOX_LAYOUT_PYTORCH,
+						.sms = 4,
+						.threads_per_sm = 2048,
+						.elements = DRAWN};
+static const struct philox_fill_desc mode_fills[] = {
+	{.dist = PHILOX_DIST_DROPOUT, .dtype = PHILOX_DTYPE_F32, .p = 0.5},
+	{.dist = PHILOX_DIST_DROPOUT, .dtype = PHILOX_DTYPE_F32, .p = 0.1},
+	{.dist = PHILOX_DIST_DROPOUT, .dtype = PHILOX_DTYPE_F64, .p = 0.1},
+	{.dist = PHILOX_DIST_BERNOULLI, .dtype = PHILOX_DTYPE_F32, .p = 1e-310},
+	{.dist = PHILOX_DIST_EXPONENTIAL, .dtype = PHILOX_DTYPE_F32, .rate = 3},
+	{.dist = PHILOX_DIST_EXPONENTIAL, .dtype = PHILOX_DTYPE_F64, .rate = 3},
+	{.dist = PHILOX_DIST_EXPONENTIAL,
+	 .dtype = PHILOX_DTYPE_BF16,
+	 .rate = 3},
+	{.dist = PHILOX_DIST_EXPONENTIAL,
+	 .dtype = PHILOX_DTYPE_F32,
+	 .rate = 2e38},
+	{.dist = PHILOX_DIST_UNIFORM,
+	 .dtype = PHILOX_DTYPE_F32,
+	 .low = .1,
+	 .high = .7},
+	{.dist = PHILOX_DIST_UNIFORM,
+	 .dtype = PHILOX_DTYPE_F64,
+	 .low = .1,
+	 .high = .7},
+	{.dist = PHILOX_DIST_UNIFORM, .dtype = PHILOX_DTYPE_F32, .high = 1e-40},
+	{.dist = PHILOX_DIST_UNIFORM,
+	 .dtype = PHILOX_DTYPE_F64,
+	 .high = 1e-310},
+	{.dist = PHILOX_DIST_NORMAL,
+	 .dtype = PHILOX_DTYPE_F32,
+	 .mean = .1,
+	 .std = .02},
+	{.dist = PHILOX_DIST_NORMAL,
+	 .dtype = PHILOX_DTYPE_F16,
+	 .mean = .1,
+	 .std = .02},
+	{.dist = PHILOX_DIST_NORMAL, .dtype = PHILOX_DTYPE_F32, .std = 1e-40},
+	{.dist = PHILOX_DIST_NORMAL, .dtype = PHILOX_DTYPE_F64, .std = 1e-310},
+	{.dist = PHILOX_DIST_LOG_NORMAL,
+	 .dtype = PHILOX_DTYPE_F32,
+	 .mean = .1,
+	 .std = .3},
+	{.dist = PHILOX_DIST_DROPOUT,
+	 .dtype = PHILOX_DTYPE_F32,
 	 .p = 0.1,
 	 .layout = &torch},
-	{.dist = PHILOX_EXPONENTIAL,
-	 .dtype = PHILOX_F32,
+	{.dist = PHILOX_DIST_EXPONENTIAL,
+	 .dtype = PHILOX_DTYPE_F32,
 	 .rate = 3,
 	 .layout = &torch},
-	{.dist = PHILOX_UNIFORM,
-	 .dtype = PHILOX_F32,
+	{.dist = PHILOX_DIST_UNIFORM,
+	 .dtype = PHILOX_DTYPE_F32,
 	 .low = .1,
 	 .high = .7,
 	 .layout = &torch},
@@ -83,13 +104,13 @@ struct mode_draws {
 	float own[DRAWN];
 };
 
-static void draw_fill(struct fixture *f, struct philox_fill fill,
+static void draw_fill(struct fixture *f, struct philox_fill_desc fill,
 		      uint64_t *array, uint64_t *to)
 {
 	const struct philox_rng rng = {.state = {1, 0}};
 
 	fill.size = sizeof(fill);
-	fill.span = philox_elements(0, DRAWN);
+	fill.span = philox_span_elements(0, DRAWN);
 	fill.in = fill.out = array;
 	memset(array, 0, 8 * DRAWN);
 	/* denormals of f32 */
@@ -103,13 +124,13 @@ static void draw_fill(struct fixture *f, struct philox_fill fill,
 static void draw_tokens(struct fixture *f, struct philox_state *states,
 			float *logits, uint64_t *keys)
 {
-	struct philox_sample sample = {.size = sizeof(sample),
-				       .logits = logits,
-				       .dtype = PHILOX_F32,
-				       .vocab = VOCAB,
-				       .pitch = VOCAB,
-				       .temperature = 0.1,
-				       .keys = keys};
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .logits = logits,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = VOCAB,
+					    .pitch = VOCAB,
+					    .temperature = 0.1,
+					    .keys = keys};
 
 	for (int i = 0; i < TOKENS; i++)
 		states[i] = (struct philox_state){(uint64_t)i, 0};
@@ -119,7 +140,7 @@ static void draw_tokens(struct fixture *f, struct philox_state *states,
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* Your own kernel, which must draw as philox_dropout() does. */
+/* Your own kernel, which must draw as philox_pass_dropout() does. */
 static void own_dropout(const void *args)
 {
 	float *array;
@@ -134,8 +155,8 @@ static void own_dropout(const void *args)
 
 static void draw_own(struct fixture *f, float *array, float *to)
 {
-	OK(philox_launch_host(f->device, f->stream, own_dropout, &array,
-			      sizeof(array)));
+	OK(philox_stream_launch_host(f->device, f->stream, own_dropout, &array,
+				     sizeof(array)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	memcpy(to, array, 4 * DRAWN);
 }
@@ -183,12 +204,12 @@ PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
 /* 2^-150 is 0 in f32, and no std; rounded up, it would be one. */
 Test(simd, a_caller_that_rounds_changes_no_advance)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_NORMAL,
-				   .dtype = PHILOX_F32,
-				   .span = philox_elements(0, DRAWN),
-				   .std = 0x1p-150,
-				   .layout = &torch};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_NORMAL,
+					.dtype = PHILOX_DTYPE_F32,
+					.span = philox_span_elements(0, DRAWN),
+					.std = 0x1p-150,
+					.layout = &torch};
 	unsigned before = _mm_getcsr(), after;
 	enum philox_status status;
 	uint64_t words;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/source.h>
+#include <philox/interop.h>
 
 static char *read_header(const char *name)
 {

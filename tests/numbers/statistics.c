@@ -38,7 +38,7 @@ struct kind {
 /* E u^k = 1 / (k + 1), and the variance of u^k is 1 / (2k + 1) - E^2 */
 static struct kind uniform_kind(void)
 {
-	struct kind kind = {.dist = PHILOX_UNIFORM};
+	struct kind kind = {.dist = PHILOX_DIST_UNIFORM};
 
 	for (int k = 1; k <= 4; k++) {
 		kind.of[k].mean = 1.0 / (k + 1);
@@ -51,7 +51,7 @@ static struct kind uniform_kind(void)
 /* E x^2k is 1, 3, 15, 105 for k of 1 .. 4, and that of odd powers 0 */
 static struct kind normal_kind(void)
 {
-	struct kind kind = {.dist = PHILOX_NORMAL,
+	struct kind kind = {.dist = PHILOX_DIST_NORMAL,
 			    .of = {{0, 0},
 				   {0, 1},
 				   {1, sqrt(3 - 1)},
@@ -67,15 +67,16 @@ static struct kind normal_kind(void)
 static void draw_forward(struct fixture *f, struct philox_region *region,
 			 enum philox_dist dist, float *out)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = dist,
-				   .dtype = PHILOX_F32,
-				   .high = 1,
-				   .std = 1,
-				   .span = {.count = ELEMENTS}};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = dist,
+					.dtype = PHILOX_DTYPE_F32,
+					.high = 1,
+					.std = 1,
+					.span = {.count = ELEMENTS}};
 	struct philox_pass pass;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	for (uint32_t op = 0; op < STAT_OPS; op++) {
 		fill.out = out + op * ELEMENTS;
 		OK(philox_pass_fill(&pass, op, 0, &fill));
@@ -85,11 +86,11 @@ static void draw_forward(struct fixture *f, struct philox_region *region,
 
 static const float *draw_all(struct fixture *f, enum philox_dist dist)
 {
-	static const struct philox_op ops[STAT_OPS];
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = STAT_OPS};
+	static const struct philox_op_desc ops[STAT_OPS];
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = ops,
+					     .n_ops = STAT_OPS};
 	float *numbers = make_memory(f, NUMBERS * sizeof(*numbers));
 	struct philox_region *region;
 
@@ -148,7 +149,8 @@ Test(statistics, four_moments_are_those_of_the_distribution, .timeout = 60)
 /* The value of the distribution function, times n: a class of n. */
 static int class_of(const struct kind *kind, float x, int n)
 {
-	double p = kind->dist == PHILOX_UNIFORM ? x : erfc(-x / sqrt(2)) / 2;
+	double p =
+		kind->dist == PHILOX_DIST_UNIFORM ? x : erfc(-x / sqrt(2)) / 2;
 
 	return (int)fmin(p * n, n - 1);
 }

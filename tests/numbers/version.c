@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <philox/version.h>
+#include <philox/status.h>
 
 Test(version, is_the_headers)
 {

@@ -14,12 +14,13 @@ static struct native capture_only(struct fixture *f, struct philox_pool *pool)
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_THREAD_LOCAL));
 	OK(philox_stream_capture_info(f->device, f->stream, NULL, &native.id));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	OK(philox_pool_free(pool, f->stream,
 			    make_block(pool, f->stream, BYTES).address));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
-	OK(philox_native_instantiate(f->device, native.graph, &native.exec));
+	OK(philox_native_graph_instantiate(f->device, native.graph,
+					   &native.exec));
 	return native;
 }
 
@@ -30,7 +31,7 @@ POOL_PROMISE(pool_adopt, takes_a_capture_with_a_session_and_no_pass)
 
 	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
 			      &graph));
-	cr_assert_eq(philox_graph_uses(graph), 0);
+	cr_assert_eq(philox_graph_pass_count(graph), 0);
 	FAILS(philox_graph_adopt(f->context, native.id, native.graph,
 				 native.exec, &again),
 	      PHILOX_ERROR_EXISTS);
@@ -44,7 +45,7 @@ POOL_PROMISE(pool_adopt, takes_a_capture_with_a_session_and_no_pass)
 			      &graph));
 	OK(philox_graph_destroy(graph));
 	FAILS(philox_capture_drop(f->context, native.id), PHILOX_ERROR_STATE);
-	NAMES("philox_pool_end()");
+	NAMES("philox_pool_session_end()");
 	FAILS(philox_graph_adopt(f->context, native.id + 1000, native.graph,
 				 native.exec, &graph),
 	      PHILOX_ERROR_NOT_FOUND);
@@ -93,7 +94,7 @@ POOL_PROMISE(pool_adopt, a_native_graph_keeps_its_memory_by_itself)
 	NAMES("'pool'");
 	OK(philox_pool_trim(pool, &trimmed));
 	cr_assert_eq(trimmed, 0, "an executable graph lives");
-	OK(philox_native_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_native_exec_destroy(f->device, native.exec));
 	OK(philox_pool_destroy(pool));
@@ -111,10 +112,10 @@ POOL_PROMISE(pool_adopt, a_pool_with_graphs_is_not_destroyed)
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	OK(philox_device_synchronize(f->device));
 	OK(philox_graph_destroy(graph));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_BUSY);
 	NAMES("warm-up");
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	make_block(pool, f->stream, 100);
 	log_events(f);
 	OK(philox_pool_destroy(pool));
@@ -130,10 +131,10 @@ POOL_PROMISE(pool_adopt, another_exec_of_the_caller_keeps_memory)
 	philox_native_exec exec;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_instantiate(f->device, native, &exec));
+	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	OK(philox_graph_destroy(graph));
 	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_BUSY);
-	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, exec, f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_pool_destroy(pool));
@@ -147,12 +148,12 @@ POOL_PROMISE(pool_adopt, a_graph_may_use_several_pools)
 	uint64_t records;
 
 	record_begin(f);
-	OK(philox_pool_begin(pool, f->stream, &one));
-	OK(philox_pool_begin(second, f->stream, &two));
+	OK(philox_pool_session_begin(pool, f->stream, &one));
+	OK(philox_pool_session_begin(second, f->stream, &two));
 	make_block(pool, f->stream, 600);
 	make_block(second, f->stream, 600);
-	OK(philox_pool_end(one, PHILOX_OK, NULL));
-	OK(philox_pool_end(two, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(one, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(two, PHILOX_OK, NULL));
 	graph = record_end(f);
 	records = calls_of(f, "event_record");
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
@@ -171,12 +172,12 @@ POOL_PROMISE(pool_adopt, a_context_with_an_open_session_is_not_saved)
 
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_THREAD_LOCAL));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	FAILS(philox_context_save_text(f->context, &text, NULL),
 	      PHILOX_ERROR_BUSY);
 	NAMES("'pool'");
 	FAILS(philox_pool_trim(pool, NULL), PHILOX_ERROR_BUSY);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_destroy(f->device, native));
 }

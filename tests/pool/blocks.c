@@ -18,7 +18,7 @@ POOL_PROMISE(pool_blocks, freed_memory_is_the_stream_s_own_until_ordered)
 	cr_assert_eq(two.address, home.address);
 	three = make_block(pool, f->stream, 600);
 	cr_assert_neq(three.address, one.address);
-	OK(philox_pool_order(pool, f->side, f->stream));
+	OK(philox_pool_join_streams(pool, f->side, f->stream));
 	two = make_block(pool, f->stream, 600);
 	cr_assert_eq(two.address, one.address);
 	cr_assert_eq(pool_look(pool).waits, 0);
@@ -29,14 +29,13 @@ POOL_PROMISE(pool_blocks, home_can_be_moved)
 	struct philox_pool_block block = make_block(pool, f->stream, 600);
 
 	OK(philox_pool_free(pool, f->stream, block.address));
-	OK(philox_pool_order(pool, f->stream, f->side));
+	OK(philox_pool_join_streams(pool, f->stream, f->side));
 	cr_assert_eq(make_block(pool, f->side, 600).address, block.address);
 }
 
 static struct philox_pool *make_limited(struct fixture *f, uint32_t flags)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool *pool;
 
 	options.name = "limited";
@@ -94,7 +93,7 @@ POOL_PROMISE(pool_blocks, a_strict_pool_does_not_wait)
 	FAILS(philox_pool_alloc(limited, f->stream, 1 << 20, 0, "late", &block),
 	      PHILOX_ERROR_LIMIT);
 	NAMES("'limited'");
-	OK(philox_pool_order(limited, f->side, f->stream));
+	OK(philox_pool_join_streams(limited, f->side, f->stream));
 	make_block(limited, f->stream, 1 << 20);
 }
 
@@ -143,7 +142,7 @@ POOL_PROMISE(pool_blocks, restoring_needs_memory_that_is_ordered)
 	FAILS(philox_pool_restore(pool, checkpoint, &one.id, 1, NULL, 0),
 	      PHILOX_ERROR_BUSY);
 	NAMES("'pool'");
-	OK(philox_pool_order(pool, f->side, f->stream));
+	OK(philox_pool_join_streams(pool, f->side, f->stream));
 	OK(philox_pool_restore(pool, checkpoint, &one.id, 1, NULL, 0));
 	cr_assert_eq(pool_look(pool).blocks, 1);
 	philox_pool_checkpoint_destroy(checkpoint);
@@ -157,11 +156,11 @@ POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
 	struct philox_pool_session *session;
 
 	OK(philox_pool_checkpoint_create(pool, &checkpoint));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	FAILS(philox_pool_checkpoint_create(pool, &second), PHILOX_ERROR_BUSY);
 	FAILS(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0),
 	      PHILOX_ERROR_BUSY);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0));
 	philox_pool_checkpoint_destroy(checkpoint);
 	philox_pool_checkpoint_destroy(NULL);
@@ -209,7 +208,7 @@ POOL_PROMISE(pool_blocks, giving_back_breaks_no_capture)
 	      PHILOX_ERROR_MEMORY);
 	OK(philox_stream_end_capture(f->device, f->side, &native));
 	OK(philox_native_graph_destroy(f->device, native));
-	OK(philox_pool_order(hoard, f->side, f->stream));
+	OK(philox_pool_join_streams(hoard, f->side, f->stream));
 	OK(philox_stream_begin_capture(f->device, f->side,
 				       PHILOX_CAPTURE_GLOBAL));
 	make_block(pool, f->stream, 5 << 20);
@@ -249,7 +248,7 @@ POOL_PROMISE(pool_blocks, growth_breaks_no_capture)
 	make_block(pool, f->side, 20 << 20);
 	session = pool_record(f, pool);
 	make_block(pool, f->stream, 20 << 20);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	record_end(f);
 	OK(philox_stream_end_capture(f->device, other, &native));
 	OK(philox_native_graph_destroy(f->device, native));
@@ -269,27 +268,27 @@ static void write_at(struct fixture *f, struct philox_pool_block block,
 POOL_PROMISE(pool_debug, zones_show_writes_outside)
 {
 	struct philox_pool *zoned =
-		make_pool(f, "zoned", pool_kind() | PHILOX_POOL_ZONES);
+		make_pool(f, "zoned", pool_kind() | PHILOX_POOL_GUARDS);
 	struct philox_pool_block block, other;
 
 	OK(philox_pool_alloc(zoned, f->stream, 1000, 0, "logits", &block));
 	OK(philox_pool_alloc(zoned, f->stream, 512, 0, "other", &other));
 	OK(philox_memory_set(f->device, block.address, 1, 1000, f->stream));
 	OK(philox_memory_set(f->device, other.address, 1, 512, f->stream));
-	OK(philox_pool_check(zoned, f->stream));
-	OK(philox_pool_check(pool, f->stream));
+	OK(philox_pool_check_guards(zoned, f->stream));
+	OK(philox_pool_check_guards(pool, f->stream));
 	write_at(f, block, 1000, 1002);
-	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("3 bytes after the end of");
 	NAMES("'logits'");
 	OK(philox_pool_free(zoned, f->stream, block.address));
-	OK(philox_pool_check(zoned, f->stream));
+	OK(philox_pool_check_guards(zoned, f->stream));
 	write_at(f, other, 512, -512);
-	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("512 bytes before");
 	NAMES("'other'");
 	write_at(f, other, 512, -1);
-	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("1 byte before");
 }
 
@@ -357,8 +356,7 @@ POOL_PROMISE(pool_refusals, of_sizes_and_addresses)
 
 POOL_PROMISE(pool_refusals, of_options)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool *made;
 
 	FAILS(philox_pool_create(f->context, &options, &made),
@@ -400,8 +398,8 @@ POOL_PROMISE(pool_refusals, of_options)
 
 POOL_PROMISE(pool_refusals, of_null_and_nothing)
 {
-	struct philox_pool_figures statistics =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats statistics =
+		PHILOX_INIT(struct philox_pool_stats);
 	struct philox_pool_checkpoint *checkpoint;
 	uint64_t id = 1;
 	int live;
@@ -427,12 +425,12 @@ POOL_PROMISE(pool_refusals, of_null_and_nothing)
 	FAILS(philox_pool_reserve(pool, 0), PHILOX_ERROR_INVALID);
 	FAILS(philox_pool_reserve(pool, UINT64_MAX), PHILOX_ERROR_OVERFLOW);
 	FAILS(philox_pool_trim(NULL, NULL), PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_statistics(pool, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_get_stats(pool, NULL), PHILOX_ERROR_INVALID);
 	statistics.size = 0;
-	FAILS(philox_pool_statistics(pool, &statistics), PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_order(NULL, f->stream, f->side),
+	FAILS(philox_pool_get_stats(pool, &statistics), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_join_streams(NULL, f->stream, f->side),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_check(NULL, f->stream), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_check_guards(NULL, f->stream), PHILOX_ERROR_INVALID);
 	philox_pool_checkpoint_destroy(checkpoint);
 }
 
@@ -440,10 +438,10 @@ POOL_PROMISE(pool_refusals, of_streams_in_different_captures)
 {
 	struct philox_pool_session *session = pool_record(f, pool);
 
-	FAILS(philox_pool_order(pool, f->stream, f->side),
+	FAILS(philox_pool_join_streams(pool, f->stream, f->side),
 	      PHILOX_ERROR_CAPTURE_ISOLATION);
-	FAILS(philox_pool_check(pool, f->stream),
+	FAILS(philox_pool_check_guards(pool, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
-	FAILS(philox_pool_check(pool, f->side), PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_check_guards(pool, f->side), PHILOX_ERROR_BUSY);
 	pool_recorded(f, session);
 }

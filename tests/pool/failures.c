@@ -52,11 +52,11 @@ static struct philox_graph *capture(struct fixture *f, struct philox_pool *pool,
 	TWICE(philox_stream_begin_capture(f->device, f->stream,
 					  PHILOX_CAPTURE_THREAD_LOCAL));
 	TWICE(philox_stream_capture_info(f->device, f->stream, NULL, &id));
-	TWICE(philox_pool_begin(pool, f->stream, &session));
+	TWICE(philox_pool_session_begin(pool, f->stream, &session));
 	use_session(f, pool, out, value);
-	TWICE(philox_pool_end(session, PHILOX_OK, NULL));
+	TWICE(philox_pool_session_end(session, PHILOX_OK, NULL));
 	TWICE(philox_stream_end_capture(f->device, f->stream, &native));
-	TWICE(philox_native_instantiate(f->device, native, &exec));
+	TWICE(philox_native_graph_instantiate(f->device, native, &exec));
 	TWICE(philox_graph_adopt(f->context, id, native, exec, &graph));
 	f->natives[f->n_natives] = native;
 	f->execs[f->n_natives++] = exec;
@@ -68,13 +68,13 @@ static void use_eagerly(struct fixture *f, struct philox_pool *pool)
 	struct philox_pool_session *session;
 	struct philox_pool_block block;
 
-	TWICE(philox_pool_begin(pool, f->side, &session));
+	TWICE(philox_pool_session_begin(pool, f->side, &session));
 	TWICE(philox_pool_alloc(pool, f->side, BYTES, 0, "warm", &block));
 	TWICE(philox_pool_free(pool, f->side, block.address));
-	TWICE(philox_pool_end(session, PHILOX_OK, NULL));
+	TWICE(philox_pool_session_end(session, PHILOX_OK, NULL));
 	TWICE(philox_pool_reserve(pool, 4 * BYTES));
 	TWICE(philox_pool_trim(pool, NULL));
-	TWICE(philox_pool_check(pool, f->side));
+	TWICE(philox_pool_check_guards(pool, f->side));
 }
 
 /* After a launch whose end could not be recorded, its stream is the only one. */
@@ -93,8 +93,7 @@ static void launch_after(struct fixture *f, struct philox_graph *graph)
 /* Returns how many calls of the device failed. */
 static unsigned program(const char *device, uint32_t flags, unsigned n)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct fixture f;
 	struct philox_pool *pool;
 	struct philox_graph *one, *two;
@@ -142,5 +141,5 @@ Test(pool_failures, of_each_call_change_nothing, .timeout = 240)
 {
 	fail_each("host:sync", 0);
 	fail_each("host:sync", PHILOX_POOL_EXPANDABLE);
-	fail_each("host:strict", PHILOX_POOL_ZONES | PHILOX_POOL_FILL);
+	fail_each("host:strict", PHILOX_POOL_GUARDS | PHILOX_POOL_FILL);
 }

@@ -155,9 +155,10 @@ POOL_PROMISE(pool_launch, keeps_its_turn_until_its_epilogue)
 	FAILS(philox_graph_launch(two, f->stream, NULL, 0), PHILOX_ERROR_BUSY);
 	NAMES("'one'");
 	NAMES("'pool'");
-	FAILS(philox_pool_begin(pool, f->side, &session), PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_session_begin(pool, f->side, &session),
+	      PHILOX_ERROR_BUSY);
 	NAMES("'one'");
-	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, exec, f->stream));
 	OK(philox_graph_epilogue(one, PHILOX_OK));
 	OK(philox_graph_launch(two, f->stream, NULL, 0));
 	cr_assert(holds_value(f, out, BYTES, 2));
@@ -173,7 +174,7 @@ POOL_PROMISE(pool_launch, that_is_refused_gives_the_turn_back)
 	void *out = make_memory(f, BYTES);
 	struct philox_pool_session *session = pool_record(f, pool);
 	struct philox_pool_block block = make_block(pool, f->stream, BYTES);
-	struct philox_use use = {{1, 2}, 0, 0};
+	struct philox_launch_pass use = {{1, 2}, 0, 0};
 	struct philox_graph *other, *graph;
 
 	captured_backward(f, region, (struct philox_ticket){0, 0}, 0, array);
@@ -200,10 +201,11 @@ POOL_PROMISE(pool_launch, of_a_strict_pool_stays_on_its_stream)
 
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	FAILS(philox_graph_launch(graph, f->side, NULL, 0), PHILOX_ERROR_BUSY);
-	NAMES("philox_pool_order()");
-	FAILS(philox_pool_begin(strict, f->side, &session), PHILOX_ERROR_BUSY);
+	NAMES("philox_pool_join_streams()");
+	FAILS(philox_pool_session_begin(strict, f->side, &session),
+	      PHILOX_ERROR_BUSY);
 	OK(philox_stream_synchronize(f->device, f->stream));
-	OK(philox_pool_order(strict, f->stream, f->side));
+	OK(philox_pool_join_streams(strict, f->stream, f->side));
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
 	      PHILOX_ERROR_BUSY);
@@ -224,7 +226,7 @@ POOL_PROMISE(pool_launch, whose_end_cannot_be_recorded_keeps_others_out)
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	cr_assert_str_eq(logged_events(), "launch not recorded");
 	FAILS(philox_graph_launch(graph, f->side, NULL, 0), PHILOX_ERROR_BUSY);
-	NAMES("philox_pool_order()");
+	NAMES("philox_pool_join_streams()");
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 	f->injected = 1;

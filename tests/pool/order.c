@@ -46,9 +46,9 @@ static struct philox_pool_block capture_on_side(struct fixture *f,
 
 	OK(philox_stream_begin_capture(f->device, f->side,
 				       PHILOX_CAPTURE_RELAXED));
-	OK(philox_pool_begin(pool, f->side, &session));
+	OK(philox_pool_session_begin(pool, f->side, &session));
 	block = freed_on(pool, f->side);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_stream_end_capture(f->device, f->side, &native));
 	OK(philox_native_graph_destroy(f->device, native));
 	return block;
@@ -75,7 +75,7 @@ POOL_PROMISE(pool_order, home_that_was_ordered_is_waited_for_anew)
 
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	freed_on(pool, f->side);
-	OK(philox_pool_order(pool, f->side, f->stream));
+	OK(philox_pool_join_streams(pool, f->side, f->stream));
 	before = count(f);
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 	cr_assert_eq(count(f).waits, before.waits + 1);
@@ -96,7 +96,7 @@ POOL_PROMISE(pool_order, nobody_has_the_memory_of_a_launch_on_its_way)
 	block = make_block(pool, f->stream, BYTES);
 	cr_assert_eq(block.address, kept.address, "its own");
 	OK(philox_pool_free(pool, f->stream, block.address));
-	OK(philox_native_launch(f->device, native_exec(graph), f->side));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->side));
 	OK(philox_graph_epilogue(graph, PHILOX_OK));
 	block = make_block(pool, f->side, BYTES);
 	cr_assert_neq(block.address, kept.address,
@@ -128,14 +128,14 @@ POOL_PROMISE(pool_order, a_warm_up_does_not_end_in_a_capture)
 	struct philox_pool_session *session;
 	philox_native_graph native;
 
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_RELAXED));
-	FAILS(philox_pool_end(session, PHILOX_OK, NULL),
+	FAILS(philox_pool_session_end(session, PHILOX_OK, NULL),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_destroy(f->device, native));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 }
 
 POOL_PROMISE(pool_order, a_session_that_was_rolled_back_is_still_to_be_ended)
@@ -145,11 +145,11 @@ POOL_PROMISE(pool_order, a_session_that_was_rolled_back_is_still_to_be_ended)
 
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_RELAXED));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_destroy(f->device, native));
 	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_BUSY);
-	OK(philox_pool_end(session, PHILOX_ERROR_DEVICE, NULL));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_DEVICE, NULL));
 	OK(philox_pool_destroy(pool));
 }
 

@@ -109,8 +109,8 @@ static void capture_one(struct program *p)
 	user->value = 1 + ++p->values % 250;
 	session = pool_record(p->f, p->pool);
 	user->bytes = body(p, user->value, p->out[user - p->users]);
-	OK(philox_pool_end(session, fails ? PHILOX_ERROR_DEVICE : PHILOX_OK,
-			   NULL));
+	OK(philox_pool_session_end(
+		session, fails ? PHILOX_ERROR_DEVICE : PHILOX_OK, NULL));
 	user->graph = record_end(p->f);
 	if (!fails)
 		return;
@@ -126,9 +126,9 @@ static void warm_up(struct program *p)
 
 	if (p->users[GRAPHS - 1].graph)
 		return;
-	OK(philox_pool_begin(p->pool, p->f->stream, &session));
+	OK(philox_pool_session_begin(p->pool, p->f->stream, &session));
 	bytes = body(p, 251, out);
-	OK(philox_pool_end(
+	OK(philox_pool_session_end(
 		session, below(p, 3) ? PHILOX_OK : PHILOX_ERROR_DEVICE, NULL));
 	cr_assert(holds_value(p->f, out, bytes, 251));
 }
@@ -256,7 +256,7 @@ Test(pool_random, graphs_that_share_memory_do_not_disturb_each_other,
 		run_program("host", 0, seed);
 		run_program("host", PHILOX_POOL_EXPANDABLE, seed);
 		run_program("host:strict", PHILOX_POOL_EXPANDABLE, 10 + seed);
-		run_program("host:strict", PHILOX_POOL_FILL | PHILOX_POOL_ZONES,
-			    10 + seed);
+		run_program("host:strict",
+			    PHILOX_POOL_FILL | PHILOX_POOL_GUARDS, 10 + seed);
 	}
 }

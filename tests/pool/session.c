@@ -13,7 +13,7 @@ POOL_PROMISE(pool_session, a_capture_without_one_gets_no_memory)
 	record_begin(f);
 	FAILS(philox_pool_alloc(pool, f->stream, 1, 0, NULL, &block),
 	      PHILOX_ERROR_STATE);
-	NAMES("philox_pool_begin()");
+	NAMES("philox_pool_session_begin()");
 	NAMES("'pool'");
 	FAILS(philox_pool_free(pool, f->stream, kept.address),
 	      PHILOX_ERROR_STATE);
@@ -49,8 +49,10 @@ POOL_PROMISE(pool_session, another_stream_is_kept_out_of_a_capture_s)
 	      PHILOX_ERROR_BUSY);
 	NAMES("capture");
 	FAILS(philox_pool_free(pool, f->side, kept.address), PHILOX_ERROR_BUSY);
-	FAILS(philox_pool_begin(pool, f->side, &second), PHILOX_ERROR_BUSY);
-	FAILS(philox_pool_begin(pool, f->stream, &second), PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_session_begin(pool, f->side, &second),
+	      PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_session_begin(pool, f->stream, &second),
+	      PHILOX_ERROR_BUSY);
 	pool_recorded(f, session);
 	OK(philox_pool_free(pool, f->side, kept.address));
 }
@@ -59,8 +61,9 @@ POOL_PROMISE(pool_session, a_capture_has_one)
 {
 	struct philox_pool_session *session = pool_record(f, pool), *second;
 
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
-	FAILS(philox_pool_begin(pool, f->stream, &second), PHILOX_ERROR_EXISTS);
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
+	FAILS(philox_pool_session_begin(pool, f->stream, &second),
+	      PHILOX_ERROR_EXISTS);
 	record_end(f);
 }
 
@@ -73,7 +76,7 @@ POOL_PROMISE(pool_session, may_end_after_its_capture)
 	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
 	      PHILOX_ERROR_BUSY);
 	NAMES("session");
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	cr_assert_eq(pool_look(pool).graphs, 1);
 	OK(philox_pool_free(pool, f->stream, block.address));
@@ -147,15 +150,15 @@ POOL_PROMISE(pool_session, one_that_failed_leaves_blocks_as_they_were)
 	struct philox_graph *graph;
 
 	use_blocks(f, pool, &before);
-	OK(philox_pool_end(session, PHILOX_ERROR_DEVICE, NULL));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_DEVICE, NULL));
 	graph = record_end(f);
 	is_as_before(pool, &before);
 	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
 	      PHILOX_ERROR_STATE);
 	NAMES("failed");
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	use_blocks(f, pool, &before);
-	OK(philox_pool_end(session, PHILOX_ERROR_DEVICE, NULL));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_DEVICE, NULL));
 	is_as_before(pool, &before);
 	cr_assert_eq(pool_look(pool).rollbacks, 2);
 }
@@ -182,7 +185,7 @@ POOL_PROMISE(pool_session, of_an_invalidated_capture_is_rolled_back)
 	cr_assert(strstr(logged_events(), "session rolled back"), "%s",
 		  logged_events());
 	OK(philox_pool_free(pool, f->stream, before.freed.address));
-	FAILS(philox_pool_end(session, PHILOX_OK, NULL),
+	FAILS(philox_pool_session_end(session, PHILOX_OK, NULL),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
 	NAMES("rolled back");
 }
@@ -195,7 +198,8 @@ POOL_PROMISE(pool_session, that_failed_with_its_capture_ends_without_error)
 	use_blocks(f, pool, &before);
 	invalidate(f);
 	record_end_failing(f);
-	OK(philox_pool_end(session, PHILOX_ERROR_CAPTURE_INVALIDATED, NULL));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_CAPTURE_INVALIDATED,
+				   NULL));
 	is_as_before(pool, &before);
 }
 
@@ -207,15 +211,15 @@ POOL_PROMISE(pool_session, of_a_capture_whose_graph_is_gone_is_rolled_back)
 
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_RELAXED));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	use_blocks(f, pool, &before);
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_destroy(f->device, native));
 	is_as_before(pool, &before);
-	OK(philox_pool_begin(pool, f->stream, &second));
-	FAILS(philox_pool_end(session, PHILOX_OK, NULL),
+	OK(philox_pool_session_begin(pool, f->stream, &second));
+	FAILS(philox_pool_session_end(session, PHILOX_OK, NULL),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
-	OK(philox_pool_end(second, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(second, PHILOX_OK, NULL));
 }
 
 /* --- warm-ups ------------------------------------------------------------- */
@@ -225,14 +229,15 @@ POOL_PROMISE(pool_session, of_a_warm_up_has_all_plain_streams)
 	struct philox_pool_session *session, *second;
 	struct philox_pool_block one, two;
 
-	OK(philox_pool_begin(pool, f->stream, &session));
-	FAILS(philox_pool_begin(pool, f->side, &second), PHILOX_ERROR_BUSY);
+	OK(philox_pool_session_begin(pool, f->stream, &session));
+	FAILS(philox_pool_session_begin(pool, f->side, &second),
+	      PHILOX_ERROR_BUSY);
 	NAMES("warm-up");
 	one = make_block(pool, f->stream, 600);
 	two = make_block(pool, f->side, 600);
 	OK(philox_pool_free(pool, f->stream, one.address));
 	OK(philox_pool_free(pool, f->side, two.address));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	cr_assert_eq(pool_look(pool).largest_free, pool_look(pool).mapped);
 }
 
@@ -245,9 +250,9 @@ POOL_PROMISE(pool_session, of_a_warm_up_comes_after_the_last_launch)
 
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	waits = calls_of(f, "event_wait");
-	OK(philox_pool_begin(pool, f->side, &session));
+	OK(philox_pool_session_begin(pool, f->side, &session));
 	cr_assert_eq(calls_of(f, "event_wait"), waits + 1);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 	cr_assert_eq(calls_of(f, "event_wait"), waits + 1, "%s",
 		     "the warm-up was on the same stream");
@@ -259,10 +264,10 @@ POOL_PROMISE(pool_session, a_launch_elsewhere_waits_for_no_open_warm_up)
 		record_user(f, pool, 600, 1, make_memory(f, 600));
 	struct philox_pool_session *session;
 
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	FAILS(philox_graph_launch(graph, f->side, NULL, 0), PHILOX_ERROR_BUSY);
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_graph_launch(graph, f->side, NULL, 0));
 }
 
@@ -282,20 +287,21 @@ static void body(struct fixture *f, struct philox_pool *pool)
 
 POOL_PROMISE(pool_session, a_warm_up_s_peak_is_what_its_capture_takes)
 {
-	struct philox_pool_report warm = PHILOX_INIT(struct philox_pool_report);
-	struct philox_pool_report captured =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats warm =
+		PHILOX_INIT(struct philox_pool_session_stats);
+	struct philox_pool_session_stats captured =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	struct philox_pool *ready = make_pool(f, "ready", pool_kind());
 	struct philox_pool_session *session;
 
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	body(f, pool);
-	OK(philox_pool_end(session, PHILOX_OK, &warm));
+	OK(philox_pool_session_end(session, PHILOX_OK, &warm));
 	OK(philox_pool_reserve(ready, warm.peak));
 	record_begin(f);
-	OK(philox_pool_begin(ready, f->stream, &session));
+	OK(philox_pool_session_begin(ready, f->stream, &session));
 	body(f, ready);
-	OK(philox_pool_end(session, PHILOX_OK, &captured));
+	OK(philox_pool_session_end(session, PHILOX_OK, &captured));
 	record_end(f);
 	cr_assert_eq(warm.peak, captured.peak);
 	cr_assert_eq(warm.live_peak, captured.live_peak);
@@ -311,19 +317,21 @@ POOL_PROMISE(pool_session, a_warm_up_s_peak_is_what_its_capture_takes)
 
 POOL_PROMISE(pool_session, takes_a_report_of_a_size_that_can_be)
 {
-	struct philox_pool_report report =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	struct philox_pool_session *session;
 
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	report.size = 8;
-	FAILS(philox_pool_end(session, PHILOX_OK, &report),
+	FAILS(philox_pool_session_end(session, PHILOX_OK, &report),
 	      PHILOX_ERROR_INVALID);
 	NAMES("report");
 	report.size = sizeof(report);
-	OK(philox_pool_end(session, PHILOX_OK, &report));
-	FAILS(philox_pool_end(NULL, PHILOX_OK, NULL), PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_begin(NULL, f->stream, &session),
+	OK(philox_pool_session_end(session, PHILOX_OK, &report));
+	FAILS(philox_pool_session_end(NULL, PHILOX_OK, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_begin(pool, f->stream, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_session_begin(NULL, f->stream, &session),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_session_begin(pool, f->stream, NULL),
+	      PHILOX_ERROR_INVALID);
 }

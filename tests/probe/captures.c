@@ -166,9 +166,10 @@ static void capture_pass(const struct full *full)
 	const struct philox_span span = {.count = 1024};
 	struct philox_pass pass;
 
-	TRY(philox_forward_begin(full->region, full->stream, PHILOX_INFERENCE,
-				 &pass));
-	TRY(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, full->out));
+	TRY(philox_forward_begin(full->region, full->stream,
+				 PHILOX_PASS_INFERENCE, &pass));
+	TRY(philox_pass_uniform(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1,
+				full->out));
 	TRY(philox_forward_commit(&pass, NULL));
 }
 

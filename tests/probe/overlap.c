@@ -115,9 +115,10 @@ static void capture_twice(struct twice *twice, struct philox_region *region)
 	struct philox_pass pass;
 
 	TRY(philox_capture_begin(twice->context, stream));
-	TRY(philox_forward_begin(region, stream, PHILOX_INFERENCE, &pass));
+	TRY(philox_forward_begin(region, stream, PHILOX_PASS_INFERENCE, &pass));
 	probe_spin_on((cudaStream_t)stream, BETWEEN_US, 0);
-	TRY(philox_uniform(&pass, 0, PHILOX_F32, whole, 0, 1, twice->out));
+	TRY(philox_pass_uniform(&pass, 0, PHILOX_DTYPE_F32, whole, 0, 1,
+				twice->out));
 	TRY(philox_forward_commit(&pass, NULL));
 	TRY(philox_capture_end(twice->context, stream, &twice->graph));
 	TRY(philox_graph_native(twice->graph, &native, NULL));
@@ -171,7 +172,7 @@ static void note_output(const struct twice *twice, struct found *found)
 /* An announced launch, and the second one `later` us after it. */
 static void try_twice(struct twice *twice, double later, struct found *found)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	enum philox_status status;
 	double begun = probe_us();
 
@@ -182,7 +183,7 @@ static void try_twice(struct twice *twice, double later, struct found *found)
 			     cudaErrorNotReady;
 	MUST(cudaGraphLaunch(twice->second, (cudaStream_t)twice->streams[1]));
 	note_output(twice, found);
-	status = philox_check(twice->context, NULL);
+	status = philox_context_check(twice->context, NULL);
 	found->unseen += status == PHILOX_OK;
 	if (status != PHILOX_OK && status != PHILOX_ERROR_UNANNOUNCED)
 		TRY(status);

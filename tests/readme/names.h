@@ -36,7 +36,7 @@ extern const uint32_t *more;
 
 /* doc/rows.md */
 extern struct philox_rows *rows;
-extern struct philox_sample sample;
+extern struct philox_sample_desc sample;
 extern struct philox_row_list requests;
 extern const uint32_t *row_of_entry, *step_of_entry, *kept;
 extern uint32_t n_requests, k;
@@ -46,18 +46,18 @@ extern struct philox_pool *pool;
 extern struct philox_pool_checkpoint *empty;
 extern struct philox_pool_session *session;
 extern struct philox_pool_block h[2], loss;
-extern struct philox_use uses[4];
+extern struct philox_launch_pass uses[4];
 extern uint64_t dead[3];
 extern size_t n_dead;
 extern void *at_rate;
 extern float rate;
-extern struct philox_runner_options runner_options;
-extern struct philox_function_options options;
+extern struct philox_runner_desc runner_options;
+extern struct philox_function_desc options;
 extern struct philox_runner *runner;
 extern struct philox_function *function;
 extern struct philox_call call;
 extern struct philox_call_input in;
-extern struct philox_call_value value;
+extern struct philox_call_param value;
 
 void forth(philox_stream on, int i, void *from, void *to, size_t n);
 void compare(philox_stream on, void *of, void *to, size_t n);

@@ -61,7 +61,7 @@ static void descend(const void *args)
 static void launch(philox_stream on, void (*kernel)(const void *args),
 		   struct work work)
 {
-	TRY(philox_launch_host(device, on, kernel, &work, sizeof(work)));
+	TRY(philox_stream_launch_host(device, on, kernel, &work, sizeof(work)));
 }
 
 static void forth(philox_stream on, int i, void *in, void *out, size_t bytes)
@@ -92,9 +92,9 @@ static void back(philox_stream on, int i, void *in, void *gradients,
 
 static void drop(const struct philox_pass *pass, void *h, size_t bytes)
 {
-	TRY(philox_dropout(pass, 0, PHILOX_F32,
-			   philox_elements(0, bytes / sizeof(float)), 0.5, h,
-			   h));
+	TRY(philox_pass_dropout(pass, 0, PHILOX_DTYPE_F32,
+				philox_span_elements(0, bytes / sizeof(float)),
+				0.5, h, h));
 }
 
 /* --- calls of the page, which must succeed -------------------------------- */
@@ -103,23 +103,24 @@ static void drop(const struct philox_pass *pass, void *h, size_t bytes)
 #define philox_backward_commit(...) TRY(philox_backward_commit(__VA_ARGS__))
 #define philox_capture_begin(...)   TRY(philox_capture_begin(__VA_ARGS__))
 #define philox_capture_end(...)     TRY(philox_capture_end(__VA_ARGS__))
-#define philox_capture_value(...)   TRY(philox_capture_value(__VA_ARGS__))
+#define philox_capture_param(...)   TRY(philox_capture_param(__VA_ARGS__))
 #define philox_forward_begin(...)   TRY(philox_forward_begin(__VA_ARGS__))
 #define philox_forward_commit(...)  TRY(philox_forward_commit(__VA_ARGS__))
 #define philox_function_call(...)   TRY(philox_function_call(__VA_ARGS__))
 #define philox_function_create(...) TRY(philox_function_create(__VA_ARGS__))
 #define philox_graph_launch(...)    TRY(philox_graph_launch(__VA_ARGS__))
-#define philox_graph_set_value(...) TRY(philox_graph_set_value(__VA_ARGS__))
+#define philox_graph_set_param(...) TRY(philox_graph_set_param(__VA_ARGS__))
 #define philox_pool_alloc(...)      TRY(philox_pool_alloc(__VA_ARGS__))
-#define philox_pool_begin(...)      TRY(philox_pool_begin(__VA_ARGS__))
-#define philox_pool_end(...)        TRY(philox_pool_end(__VA_ARGS__))
-#define philox_pool_restore(...)    TRY(philox_pool_restore(__VA_ARGS__))
-#define philox_run_alloc(...)       TRY(philox_run_alloc(__VA_ARGS__))
+#define philox_pool_session_begin(...) \
+	TRY(philox_pool_session_begin(__VA_ARGS__))
+#define philox_pool_session_end(...) TRY(philox_pool_session_end(__VA_ARGS__))
+#define philox_pool_restore(...)     TRY(philox_pool_restore(__VA_ARGS__))
+#define philox_run_alloc(...)        TRY(philox_run_alloc(__VA_ARGS__))
 #define philox_run_backward_begin(...) \
 	TRY(philox_run_backward_begin(__VA_ARGS__))
 #define philox_run_forward_begin(...) TRY(philox_run_forward_begin(__VA_ARGS__))
 #define philox_run_input(...)         TRY(philox_run_input(__VA_ARGS__))
-#define philox_run_value(...)         TRY(philox_run_value(__VA_ARGS__))
+#define philox_run_param(...)         TRY(philox_run_param(__VA_ARGS__))
 #define philox_runner_create(...)     TRY(philox_runner_create(__VA_ARGS__))
 
 /* --- before and after ----------------------------------------------------- */
@@ -162,19 +163,19 @@ static float *make_array(float value)
 
 static void train(void *const places[2])
 {
-	static const struct philox_input input = {
+	static const struct philox_input_desc input = {
 		.name = "x", .kind = PHILOX_INPUT_AUTOMATIC};
-	static const struct philox_output_info output = {.name = "loss"};
-	static const struct philox_value rate_value = {.name = "rate",
-						       .bytes = sizeof(float)};
-	struct philox_runner_options runner_options =
-		PHILOX_INIT(struct philox_runner_options);
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc output = {.name = "loss"};
+	static const struct philox_param_desc rate_value = {
+		.name = "rate", .bytes = sizeof(float)};
+	struct philox_runner_desc runner_options =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_call_value value = {.size = sizeof(float)};
+	struct philox_call_param value = {.size = sizeof(float)};
 	struct philox_call_input in = {0};
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct philox_output out;
 	struct philox_runner *runner;
 	struct philox_function *function;
@@ -212,9 +213,8 @@ static void train(void *const places[2])
 
 static void train(void *const places[2])
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
-	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
+	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct philox_pool_block h[2], loss;
 	struct philox_pool_checkpoint *empty;
 	struct philox_pool_session *session;

@@ -37,18 +37,18 @@ static const struct {
 	enum philox_dist dist;
 	enum philox_dtype dtype;
 	size_t size;
-} kinds[] = {{PHILOX_BITS, PHILOX_U32, 4},
-	     {PHILOX_BITS, PHILOX_U64, 8},
-	     {PHILOX_UNIFORM, PHILOX_F32, 4},
-	     {PHILOX_UNIFORM, PHILOX_F64, 8},
-	     {PHILOX_NORMAL, PHILOX_F32, 4}};
+} kinds[] = {{PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 4},
+	     {PHILOX_DIST_BITS, PHILOX_DTYPE_U64, 8},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 4},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F64, 8},
+	     {PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 4}};
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* What a launch reads, and what became of it. */
 struct launch {
 	struct philox_row_list list;
-	struct philox_row_fill fill;
+	struct philox_row_fill_desc fill;
 	uint32_t indices[ENTRIES], counts[ENTRIES], steps[ENTRIES];
 	uint8_t mask[ENTRIES];
 	struct philox_state before[ROWS];
@@ -108,7 +108,7 @@ static void make_launch(struct fixture *f, struct launch *launch, int kind)
 	if (keep && random_below(2))
 		launch->list.steps =
 			upload(f, launch->steps, sizeof(launch->steps));
-	launch->fill = (struct philox_row_fill){
+	launch->fill = (struct philox_row_fill_desc){
 		.size = sizeof(launch->fill),
 		.dist = kinds[kind].dist,
 		.dtype = kinds[kind].dtype,
@@ -157,7 +157,7 @@ static void check_outcome(const struct outcome *is, const struct outcome *right,
 
 Test(across, rows_are_drawn_as_one_by_one, .timeout = 120)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "across", .count = ROWS};
 	static struct outcome scalar, other;
 	static struct launch launch;
@@ -189,15 +189,15 @@ Test(across, rows_are_drawn_as_one_by_one, .timeout = 120)
 PROMISE(across, one_number_of_each_row_is_its_first)
 {
 	enum { MANY = 1000 };
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "many", .count = MANY};
 	uint32_t *out = make_memory(f, MANY * sizeof(*out));
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_BITS,
-					     .dtype = PHILOX_U32,
-					     .count = 1,
-					     .pitch = 1,
-					     .out = out};
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_BITS,
+						  .dtype = PHILOX_DTYPE_U32,
+						  .count = 1,
+						  .pitch = 1,
+						  .out = out};
 	struct philox_rows *rows;
 	uint64_t launch = 0;
 
@@ -228,7 +228,7 @@ PROMISE(across, the_seeds_of_a_table_are_the_same_by_vectors)
 	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
 		FOR_EACH_SIMD(simd)
 		{
-			const struct philox_rows_options options = {
+			const struct philox_rows_desc options = {
 				.size = sizeof(options),
 				.name = "seeds",
 				.count = counts[k]};

@@ -116,13 +116,13 @@ static void decode_plainly(struct fixture *f, struct philox_rows *rows,
 	float logits[VOCAB];
 	int32_t *token = make_memory(f, sizeof(*token));
 	void *there = make_memory(f, sizeof(logits));
-	struct philox_sample sample = {.size = sizeof(sample),
-				       .logits = there,
-				       .dtype = PHILOX_F32,
-				       .vocab = VOCAB,
-				       .pitch = VOCAB,
-				       .temperature = 1,
-				       .tokens = token};
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .logits = there,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = VOCAB,
+					    .pitch = VOCAB,
+					    .temperature = 1,
+					    .tokens = token};
 
 	OK(philox_rows_set(rows, f->stream, NULL, &state, 1));
 	for (uint32_t i = 0; i < length_of(request); i++) {
@@ -139,7 +139,7 @@ static void decode_plainly(struct fixture *f, struct philox_rows *rows,
 static struct philox_rows *make_table(struct fixture *f, const char *name,
 				      uint32_t count)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = name, .count = count};
 	struct philox_rows *rows;
 
@@ -255,14 +255,14 @@ static void put_sample(struct server *s)
 					       .mask = s->there->mask,
 					       .n = ENTRIES,
 					       .steps = s->there->steps};
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = s->there->logits,
-					     .dtype = PHILOX_F32,
-					     .vocab = VOCAB,
-					     .pitch = VOCAB,
-					     .temperature = 1,
-					     .tokens = s->there->tokens,
-					     .flags = PHILOX_ROWS_KEEP};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = s->there->logits,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = VOCAB,
+						  .pitch = VOCAB,
+						  .temperature = 1,
+						  .tokens = s->there->tokens,
+						  .flags = PHILOX_ROWS_KEEP};
 
 	OK(philox_sample_rows(s->rows, s->f->stream, &drafts, &sample));
 }
@@ -295,7 +295,7 @@ static void copy(struct server *s, struct arrays *to, const struct arrays *from)
 
 static void launch(struct server *s, philox_native_exec exec)
 {
-	OK(philox_native_launch(s->f->device, exec, s->f->stream));
+	OK(philox_native_exec_launch(s->f->device, exec, s->f->stream));
 }
 
 static void run_step(struct server *s)
@@ -364,14 +364,15 @@ static philox_native_exec record(struct server *s, int samples, int counts,
 	if (samples)
 		put_sample(s);
 	if (counts)
-		OK(philox_launch_host(device, s->f->stream, count_kept_there,
-				      &s->there, sizeof(s->there)));
+		OK(philox_stream_launch_host(device, s->f->stream,
+					     count_kept_there, &s->there,
+					     sizeof(s->there)));
 	if (moves)
 		put_advance(s);
 	OK(philox_stream_end_capture(device, s->f->stream, &graph));
-	OK(philox_native_graph_nodes(device, graph, &nodes));
+	OK(philox_native_graph_node_count(device, graph, &nodes));
 	cr_assert_eq(nodes, (size_t)(samples + counts + moves));
-	OK(philox_native_instantiate(device, graph, &exec));
+	OK(philox_native_graph_instantiate(device, graph, &exec));
 	OK(philox_native_graph_destroy(device, graph));
 	return exec;
 }

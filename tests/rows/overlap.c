@@ -5,7 +5,7 @@
  * each other. A refusal names the two, and queues nothing.
  */
 #include <stdio.h>
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "tests/support/support.h"
 
 enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024 };
@@ -15,9 +15,9 @@ struct scene {
 	char *memory; /* 16 parts */
 	struct philox_state *states;
 	struct philox_row_list list;
-	struct philox_sample sample;
-	struct philox_row_fill fill;
-	struct philox_seeds slots;
+	struct philox_sample_desc sample;
+	struct philox_row_fill_desc fill;
+	struct philox_seed_list slots;
 };
 
 static void *part(const struct scene *s, unsigned number)
@@ -27,7 +27,7 @@ static void *part(const struct scene *s, unsigned number)
 
 static void open_scene(struct fixture *f, struct scene *s)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 
 	OK(philox_rows_create(f->context, &options, &s->rows));
@@ -39,36 +39,37 @@ static void open_scene(struct fixture *f, struct scene *s)
 					   .mask = part(s, 1),
 					   .n = ROWS,
 					   .steps = part(s, 2)};
-	s->sample = (struct philox_sample){.size = sizeof(s->sample),
-					   .logits = part(s, 3),
-					   .dtype = PHILOX_F32,
-					   .vocab = VOCAB,
-					   .pitch = PITCH,
-					   .temperatures = part(s, 4),
-					   .tokens = part(s, 5),
-					   .keys = part(s, 6),
-					   .flags = PHILOX_ROWS_KEEP};
-	s->fill = (struct philox_row_fill){.size = sizeof(s->fill),
-					   .dist = PHILOX_BITS,
-					   .dtype = PHILOX_U32,
-					   .count = VOCAB,
-					   .pitch = PITCH,
-					   .out = part(s, 7),
-					   .flags = PHILOX_ROWS_KEEP};
-	s->slots = (struct philox_seeds){.size = sizeof(s->slots),
-					 .seeds = part(s, 8),
-					 .positions = part(s, 9),
-					 .count = ROWS};
+	s->sample = (struct philox_sample_desc){.size = sizeof(s->sample),
+						.logits = part(s, 3),
+						.dtype = PHILOX_DTYPE_F32,
+						.vocab = VOCAB,
+						.pitch = PITCH,
+						.temperatures = part(s, 4),
+						.tokens = part(s, 5),
+						.keys = part(s, 6),
+						.flags = PHILOX_ROWS_KEEP};
+	s->fill = (struct philox_row_fill_desc){.size = sizeof(s->fill),
+						.dist = PHILOX_DIST_BITS,
+						.dtype = PHILOX_DTYPE_U32,
+						.count = VOCAB,
+						.pitch = PITCH,
+						.out = part(s, 7),
+						.flags = PHILOX_ROWS_KEEP};
+	s->slots = (struct philox_seed_list){.size = sizeof(s->slots),
+					     .seeds = part(s, 8),
+					     .positions = part(s, 9),
+					     .count = ROWS};
 }
 
-#define REFUSES(call, message)                                                \
-	do {                                                                  \
-		uint64_t launches = philox_device_calls(f->device, "launch"); \
-		FAILS(call, PHILOX_ERROR_INVALID);                            \
-		NAMES("overlap");                                             \
-		names_both(message);                                          \
-		cr_assert_eq(philox_device_calls(f->device, "launch"),        \
-			     launches);                                       \
+#define REFUSES(call, message)                                              \
+	do {                                                                \
+		uint64_t launches =                                         \
+			philox_device_call_count(f->device, "launch");      \
+		FAILS(call, PHILOX_ERROR_INVALID);                          \
+		NAMES("overlap");                                           \
+		names_both(message);                                        \
+		cr_assert_eq(philox_device_call_count(f->device, "launch"), \
+			     launches);                                     \
 	} while (0)
 
 /* "one/other" */

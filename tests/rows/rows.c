@@ -18,7 +18,7 @@ enum { ROWS = 300, VALUES = 7, PITCH = 9 };
 static struct philox_rows *make_rows(struct fixture *f, const char *name,
 				     uint32_t count)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = name, .count = count};
 	struct philox_rows *rows;
 
@@ -57,14 +57,15 @@ static void is_at(struct fixture *f, struct philox_rows *rows, uint32_t row,
 	is_state(f, rows, row, state);
 }
 
-static struct philox_row_fill bits(uint32_t *out)
+static struct philox_row_fill_desc bits(uint32_t *out)
 {
-	return (struct philox_row_fill){.size = sizeof(struct philox_row_fill),
-					.dist = PHILOX_BITS,
-					.dtype = PHILOX_U32,
-					.count = VALUES,
-					.pitch = PITCH,
-					.out = out};
+	return (struct philox_row_fill_desc){
+		.size = sizeof(struct philox_row_fill_desc),
+		.dist = PHILOX_DIST_BITS,
+		.dtype = PHILOX_DTYPE_U32,
+		.count = VALUES,
+		.pitch = PITCH,
+		.out = out};
 }
 
 /*
@@ -113,7 +114,7 @@ PROMISE(rows, begin_apart_and_at_offset_0)
 PROMISE(rows, of_another_table_are_others)
 {
 	struct philox_generator *generator;
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "b", .count = 2};
 	struct philox_rows *rows;
 
@@ -128,7 +129,7 @@ PROMISE(rows, draw_their_words_and_advance_by_4)
 {
 	struct philox_rows *rows = make_rows(f, "a", ROWS);
 	uint32_t *out = new_output(f, ROWS);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 
 	for (uint64_t launch = 0; launch < 3; launch++) {
 		OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -151,21 +152,22 @@ static void like_rng_fill(struct fixture *f, enum philox_dist dist,
 	struct philox_rows *rows = make_rows(f, "like", 5);
 	unsigned char *out = make_memory(f, 5 * VALUES * size);
 	unsigned char *one = make_memory(f, VALUES * size);
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = dist,
-				       .dtype = dtype,
-				       .first = first,
-				       .count = VALUES,
-				       .pitch = VALUES,
-				       .out = out,
-				       .flags = PHILOX_ROWS_KEEP};
-	struct philox_fill same = {.size = sizeof(same),
-				   .dist = dist,
-				   .dtype = dtype,
-				   .span = philox_elements(first, VALUES),
-				   .high = 1,
-				   .std = 1,
-				   .out = one};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = dist,
+					    .dtype = dtype,
+					    .first = first,
+					    .count = VALUES,
+					    .pitch = VALUES,
+					    .out = out,
+					    .flags = PHILOX_ROWS_KEEP};
+	struct philox_fill_desc same = {
+		.size = sizeof(same),
+		.dist = dist,
+		.dtype = dtype,
+		.span = philox_span_elements(first, VALUES),
+		.high = 1,
+		.std = 1,
+		.out = one};
 	struct philox_state *states;
 
 	OK(philox_rows_states(rows, &states));
@@ -187,10 +189,14 @@ PROMISE(rows, draw_what_a_fill_from_their_cell_draws)
 	static const uint64_t firsts[] = {0, 1, 6, UINT64_MAX - VALUES + 1};
 
 	for (size_t i = 0; i < 4; i++) {
-		like_rng_fill(f, PHILOX_BITS, PHILOX_U32, 4, firsts[i]);
-		like_rng_fill(f, PHILOX_BITS, PHILOX_U64, 8, firsts[i]);
-		like_rng_fill(f, PHILOX_UNIFORM, PHILOX_F32, 4, firsts[i]);
-		like_rng_fill(f, PHILOX_NORMAL, PHILOX_F32, 4, firsts[i]);
+		like_rng_fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 4,
+			      firsts[i]);
+		like_rng_fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U64, 8,
+			      firsts[i]);
+		like_rng_fill(f, PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 4,
+			      firsts[i]);
+		like_rng_fill(f, PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 4,
+			      firsts[i]);
 	}
 }
 
@@ -198,13 +204,13 @@ PROMISE(rows, draw_uniforms_of_53_bits)
 {
 	struct philox_rows *rows = make_rows(f, "u", 3);
 	double *out = make_memory(f, 3 * VALUES * sizeof(*out));
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = PHILOX_UNIFORM,
-				       .dtype = PHILOX_F64,
-				       .first = 1,
-				       .count = VALUES,
-				       .pitch = VALUES,
-				       .out = out};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = PHILOX_DIST_UNIFORM,
+					    .dtype = PHILOX_DTYPE_F64,
+					    .first = 1,
+					    .count = VALUES,
+					    .pitch = VALUES,
+					    .out = out};
 
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));
@@ -227,7 +233,7 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 		{7, 3, 250, 0, 299}, {0, 250, 7, 11, 12}, {250, 1, 2, 3, 7}};
 	struct philox_rows *rows = make_rows(f, "a", ROWS);
 	uint32_t *out = new_output(f, 5);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 
 	fill.flags = PHILOX_ROWS_KEEP;
 	for (int k = 0; k < 3; k++)
@@ -255,8 +261,8 @@ PROMISE(rows, that_no_entry_names_are_left_alone)
 	struct philox_rows *rows = make_rows(f, "a", 3);
 	struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	uint32_t *out = new_output(f, 3);
-	struct philox_row_fill fill = bits(out);
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	struct philox_row_fill_desc fill = bits(out);
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	for (int i = 0; i < 2; i++) {
 		OK(philox_rows_fill(rows, f->stream, &none, &fill));
@@ -265,7 +271,7 @@ PROMISE(rows, that_no_entry_names_are_left_alone)
 	}
 	fill.out = NULL;
 	OK(philox_rows_fill(rows, f->stream, &none, &fill));
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (uint32_t i = 0; i < 3 * PITCH; i++)
 		cr_assert_eq(out[i], 0xeeeeeeee);
@@ -286,7 +292,7 @@ PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 	struct philox_row_list list = {
 		.size = sizeof(list), .mask = upload(f, mask, 10), .n = 10};
 	uint32_t *out = new_output(f, 10);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 
 	OK(philox_rows_fill(rows, f->stream, &list, &fill));
 	for (uint32_t row = 0; row < 10; row++) {
@@ -316,7 +322,7 @@ PROMISE(rows, named_twice_draw_the_same_and_advance_once)
 		.indices = upload(f, indices, sizeof(indices)),
 		.n = 6};
 	uint32_t *out = new_output(f, 6);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 
 	for (uint64_t launch = 0; launch < 3; launch++) {
 		OK(philox_rows_fill(rows, f->stream, &list, &fill));
@@ -337,7 +343,7 @@ PROMISE(rows, take_at_most_the_count_of_their_entry)
 	static const uint32_t counts[4] = {0, 3, VALUES, 100};
 	struct philox_rows *rows = make_rows(f, "a", 4);
 	uint32_t *out = new_output(f, 4);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 
 	fill.counts = upload(f, counts, sizeof(counts));
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -363,7 +369,7 @@ Test(rows, may_take_few_of_very_many_values, .timeout = 120)
 {
 	static const uint32_t counts[1] = {5};
 	struct philox_state state = {model_row_seed(0, "a", 0), 0};
-	struct philox_row_fill fill;
+	struct philox_row_fill_desc fill;
 	struct philox_rows *rows;
 	uint32_t out[PITCH];
 	struct fixture f;
@@ -394,7 +400,7 @@ PROMISE(rows, that_do_not_exist_are_left_out_and_reported_once)
 		.indices = upload(f, indices, sizeof(indices)),
 		.n = 5};
 	uint32_t *out = new_output(f, 5);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 	struct philox_rows_report report = {.size = sizeof(report)};
 
 	OK(philox_rows_check(rows, &report));
@@ -428,7 +434,7 @@ PROMISE(rows, that_are_used_up_give_poison_and_stay)
 				  before = {5, UINT64_MAX - 7};
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 	struct philox_rows_report report = {.size = sizeof(report)};
 
 	set_row(f, rows, 0, before);
@@ -459,9 +465,10 @@ PROMISE(rows, that_are_used_up_give_poison_and_stay)
 PROMISE(rows, refuse_reserved_members_that_are_set)
 {
 	struct philox_rows *rows = make_rows(f, "a", 1);
-	struct philox_row_fill fill = bits(new_output(f, 1));
-	struct philox_sample sample = {.size = sizeof(sample), .reserved = 1};
-	struct philox_seeds slots = {.size = sizeof(slots), .reserved = 1};
+	struct philox_row_fill_desc fill = bits(new_output(f, 1));
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .reserved = 1};
+	struct philox_seed_list slots = {.size = sizeof(slots), .reserved = 1};
 
 	fill.reserved = 1;
 	FAILS(philox_rows_fill(rows, f->stream, NULL, &fill),
@@ -482,15 +489,15 @@ PROMISE(rows, give_nan_where_poison_is_a_real_number)
 	struct philox_rows *rows = make_rows(f, "a", 1);
 	float *x = make_memory(f, sizeof(*x));
 	double *y = make_memory(f, sizeof(*y));
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = PHILOX_UNIFORM,
-				       .dtype = PHILOX_F32,
-				       .count = 1,
-				       .out = x};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = PHILOX_DIST_UNIFORM,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .count = 1,
+					    .out = x};
 
 	set_row(f, rows, 0, last);
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
-	fill.dtype = PHILOX_F64;
+	fill.dtype = PHILOX_DTYPE_F64;
 	fill.out = y;
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));
@@ -565,13 +572,13 @@ static void refuses_batch(struct fixture *f, struct philox_rows *rows,
 			  const struct philox_state *states, size_t n,
 			  const char *names)
 {
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rows_set(rows, f->stream, indices, states, n),
 	      PHILOX_ERROR_INVALID);
 	NAMES(names);
 	NAMES("rows 'a': ");
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 	for (uint32_t row = 0; row < 8; row++)
 		is_at(f, rows, row, 0);
 }
@@ -630,13 +637,13 @@ PROMISE(rows, may_be_written_by_your_own_kernel)
 {
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
-	struct philox_row_fill fill = bits(out);
+	struct philox_row_fill_desc fill = bits(out);
 	struct writing writing = {.state = {123, 40}};
 
 	OK(philox_rows_states(rows, &writing.to));
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
-	OK(philox_launch_host(f->device, f->stream, write_state, &writing,
-			      sizeof(writing)));
+	OK(philox_stream_launch_host(f->device, f->stream, write_state,
+				     &writing, sizeof(writing)));
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	are_words(out, 0, writing.state);
@@ -662,7 +669,7 @@ PROMISE(rows, stay_when_the_generator_is_seeded_until_they_are_restarted)
 PROMISE(rows, keep_their_generator_alive)
 {
 	struct philox_generator *generator;
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = 1};
 	struct philox_rows *rows;
 
@@ -693,7 +700,7 @@ PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
 
 PROMISE(rows, have_a_name_of_their_own)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = 1};
 	struct philox_rows *rows = make_rows(f, "a", 1), *again = NULL;
 
@@ -712,9 +719,9 @@ PROMISE(rows, have_a_name_of_their_own)
 /* Their rows would draw the same numbers. */
 PROMISE(rows, of_a_name_with_the_hash_of_another_are_refused)
 {
-	struct philox_rows_options options = {.size = sizeof(options),
-					      .name = "GReLUrM4wMqfg9yzV3KQ",
-					      .count = 1};
+	struct philox_rows_desc options = {.size = sizeof(options),
+					   .name = "GReLUrM4wMqfg9yzV3KQ",
+					   .count = 1};
 	struct philox_rows *rows = make_rows(f, "8yn0iYCKYHlIj4-BwPqk", 1);
 	struct philox_rows *other = NULL;
 
@@ -729,9 +736,9 @@ PROMISE(rows, of_a_name_with_the_hash_of_another_are_refused)
 PROMISE(rows, are_not_made_of_bad_options)
 {
 	struct philox_context *other;
-	struct philox_rows_options good = {
+	struct philox_rows_desc good = {
 		.size = sizeof(good), .name = "a", .count = 1};
-	struct philox_rows_options bad = good;
+	struct philox_rows_desc bad = good;
 	struct philox_rows *rows = NULL;
 
 	OK(philox_context_create(f->device, &other));
@@ -775,23 +782,23 @@ PROMISE(rows, are_not_made_of_bad_options)
 
 static void refuses_fill(struct fixture *f, struct philox_rows *rows,
 			 const struct philox_row_list *list,
-			 struct philox_row_fill fill, enum philox_status status,
-			 const char *names)
+			 struct philox_row_fill_desc fill,
+			 enum philox_status status, const char *names)
 {
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rows_fill(rows, f->stream, list, &fill), status);
 	NAMES(names);
 	NAMES("rows 'a': ");
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(rows, refuse_a_draw_that_is_wrong)
 {
 	struct philox_rows *rows = make_rows(f, "a", 4);
 	uint32_t *out = new_output(f, 4);
-	const struct philox_row_fill good = bits(out);
-	struct philox_row_fill bad = good;
+	const struct philox_row_fill_desc good = bits(out);
+	struct philox_row_fill_desc bad = good;
 	struct philox_row_list list = {.size = sizeof(list), .n = 5};
 
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
@@ -833,7 +840,7 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
 		     "fill: flags is 0x2");
 	bad = good;
-	bad.size = offsetof(struct philox_row_fill, flags) + 3;
+	bad.size = offsetof(struct philox_row_fill_desc, flags) + 3;
 	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "size");
 	FAILS(philox_rows_fill(rows, f->stream, NULL, NULL),
 	      PHILOX_ERROR_INVALID);
@@ -848,12 +855,12 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 static int offers(unsigned dist, unsigned dtype)
 {
 	switch (dist) {
-	case PHILOX_BITS:
-		return dtype == PHILOX_U32 || dtype == PHILOX_U64;
-	case PHILOX_UNIFORM:
-		return dtype == PHILOX_F32 || dtype == PHILOX_F64;
+	case PHILOX_DIST_BITS:
+		return dtype == PHILOX_DTYPE_U32 || dtype == PHILOX_DTYPE_U64;
+	case PHILOX_DIST_UNIFORM:
+		return dtype == PHILOX_DTYPE_F32 || dtype == PHILOX_DTYPE_F64;
 	default:
-		return dist == PHILOX_NORMAL && dtype == PHILOX_F32;
+		return dist == PHILOX_DIST_NORMAL && dtype == PHILOX_DTYPE_F32;
 	}
 }
 
@@ -870,7 +877,7 @@ PROMISE(rows, that_do_not_offer_a_draw_say_so_by_name)
 					     "dtype 8 is unknown",
 					     "dtype 9 is unknown"};
 	struct philox_rows *rows = make_rows(f, "a", 4);
-	struct philox_row_fill bad = bits(new_output(f, 4));
+	struct philox_row_fill_desc bad = bits(new_output(f, 4));
 
 	for (unsigned dist = 0; dist < SOME_DISTS; dist++)
 		for (unsigned dtype = 0; dtype < 10; dtype++) {

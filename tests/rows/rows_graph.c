@@ -16,12 +16,12 @@ struct scene {
 	uint32_t *indices;
 	uint8_t *mask;
 	uint32_t *out;
-	struct philox_row_fill fill;
+	struct philox_row_fill_desc fill;
 };
 
 static void open_scene(struct fixture *f, struct scene *s)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 
 	memset(s, 0, sizeof(*s));
@@ -33,12 +33,12 @@ static void open_scene(struct fixture *f, struct scene *s)
 					   .indices = s->indices,
 					   .mask = s->mask,
 					   .n = LIST};
-	s->fill = (struct philox_row_fill){.size = sizeof(s->fill),
-					   .dist = PHILOX_BITS,
-					   .dtype = PHILOX_U32,
-					   .count = VALUES,
-					   .pitch = VALUES,
-					   .out = s->out};
+	s->fill = (struct philox_row_fill_desc){.size = sizeof(s->fill),
+						.dist = PHILOX_DIST_BITS,
+						.dtype = PHILOX_DTYPE_U32,
+						.count = VALUES,
+						.pitch = VALUES,
+						.out = s->out};
 }
 
 /* Lists for a sequence of steps: rows come and go, some occur twice. */
@@ -101,8 +101,8 @@ static struct capture end(struct fixture *f, size_t expected)
 	size_t nodes;
 
 	OK(philox_stream_end_capture(f->device, f->stream, &made.graph));
-	OK(philox_native_instantiate(f->device, made.graph, &made.exec));
-	OK(philox_native_graph_nodes(f->device, made.graph, &nodes));
+	OK(philox_native_graph_instantiate(f->device, made.graph, &made.exec));
+	OK(philox_native_graph_node_count(f->device, made.graph, &nodes));
 	cr_assert_eq(nodes, expected, "%zu nodes", nodes);
 	return made;
 }
@@ -116,7 +116,7 @@ static void destroy(struct fixture *f, struct capture *made)
 
 static void launch(struct fixture *f, const struct capture *made)
 {
-	OK(philox_native_launch(f->device, made->exec, f->stream));
+	OK(philox_native_exec_launch(f->device, made->exec, f->stream));
 }
 
 PROMISE(rows_graph, a_replay_draws_what_the_next_eager_call_would)
@@ -179,7 +179,7 @@ GRAPH_PROMISE(rows_graph, draw_beside_passes_in_a_graph_of_philox)
 	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
 	graph = record_end(f);
 	for (unsigned step = 0; step < 6; step++) {
-		struct philox_use use = {{0}, 0, 0};
+		struct philox_launch_pass use = {{0}, 0, 0};
 
 		write_list(f, &s, step);
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
@@ -241,7 +241,7 @@ PROMISE(rows_graph, a_list_without_entries_is_no_node)
 
 PROMISE(rows_graph, a_table_stays_on_the_device_while_a_graph_uses_it)
 {
-	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	uint64_t freed = philox_device_call_count(f->device, "mem_free");
 	uint64_t offsets[ROWS] = {0};
 	struct capture made;
 	struct scene s;
@@ -256,12 +256,14 @@ PROMISE(rows_graph, a_table_stays_on_the_device_while_a_graph_uses_it)
 		launch(f, &made);
 		check_step(f, &s, step, offsets);
 	}
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"), freed);
 	destroy(f, &made);
 	open_scene(f, &s); /* the name is free */
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 1);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"),
+		     freed + 1);
 	OK(philox_rows_destroy(s.rows));
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 2);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"),
+		     freed + 2);
 }
 
 static struct capture capture_fill(struct fixture *f, struct scene *s)
@@ -273,7 +275,7 @@ static struct capture capture_fill(struct fixture *f, struct scene *s)
 
 PROMISE(rows_graph, a_table_stays_until_the_last_of_its_graphs_is_gone)
 {
-	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	uint64_t freed = philox_device_call_count(f->device, "mem_free");
 	uint64_t offsets[ROWS] = {0};
 	struct capture first, last;
 	struct scene s;
@@ -283,7 +285,7 @@ PROMISE(rows_graph, a_table_stays_until_the_last_of_its_graphs_is_gone)
 	last = capture_fill(f, &s);
 	destroy(f, &first);
 	OK(philox_rows_destroy(s.rows));
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"), freed);
 	for (unsigned step = 0; step < 2; step++) {
 		write_list(f, &s, step);
 		launch(f, &last);
@@ -291,14 +293,15 @@ PROMISE(rows_graph, a_table_stays_until_the_last_of_its_graphs_is_gone)
 	}
 	destroy(f, &last);
 	open_scene(f, &s);
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 1);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"),
+		     freed + 1);
 	OK(philox_rows_destroy(s.rows));
 }
 
 /* A graph that could not take a reference does not use the table. */
 PROMISE(rows_graph, a_reference_that_fails_does_not_keep_the_table)
 {
-	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	uint64_t freed = philox_device_call_count(f->device, "mem_free");
 	struct capture made;
 	struct scene s;
 
@@ -312,14 +315,15 @@ PROMISE(rows_graph, a_reference_that_fails_does_not_keep_the_table)
 	made = end(f, 0);
 	destroy(f, &made);
 	OK(philox_rows_destroy(s.rows));
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 1);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"),
+		     freed + 1);
 	f->injected = 1;
 }
 
 /* The call fails, and the next one of the same capture takes the reference. */
 PROMISE(rows_graph, a_reference_that_failed_is_taken_by_the_next_call)
 {
-	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	uint64_t freed = philox_device_call_count(f->device, "mem_free");
 	struct capture made;
 	struct scene s;
 
@@ -332,7 +336,7 @@ PROMISE(rows_graph, a_reference_that_failed_is_taken_by_the_next_call)
 	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
 	made = end(f, 1);
 	OK(philox_rows_destroy(s.rows));
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"), freed);
 	destroy(f, &made);
 	f->injected = 1;
 }
@@ -362,13 +366,12 @@ PROMISE(rows_graph, a_table_can_be_made_during_a_capture)
 	open_scene(f, &s);
 	OK(philox_rows_destroy(s.rows));
 	begin(f);
-	OK(philox_rows_create(
-		f->context,
-		&(struct philox_rows_options){
-			.size = sizeof(struct philox_rows_options),
-			.name = "a",
-			.count = ROWS},
-		&s.rows));
+	OK(philox_rows_create(f->context,
+			      &(struct philox_rows_desc){
+				      .size = sizeof(struct philox_rows_desc),
+				      .name = "a",
+				      .count = ROWS},
+			      &s.rows));
 	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
 	made = end(f, 1);
 	write_list(f, &s, 0);
@@ -401,10 +404,10 @@ PROMISE(rows_graph, a_broken_capture_is_reported)
 
 static uint64_t held(struct fixture *f)
 {
-	return philox_device_calls(f->device, "mem_alloc") +
-	       philox_device_calls(f->device, "mapped_alloc") -
-	       philox_device_calls(f->device, "mem_free") -
-	       philox_device_calls(f->device, "mapped_free");
+	return philox_device_call_count(f->device, "mem_alloc") +
+	       philox_device_call_count(f->device, "mapped_alloc") -
+	       philox_device_call_count(f->device, "mem_free") -
+	       philox_device_call_count(f->device, "mapped_free");
 }
 
 /* Each device call fails in turn; some are then tried again. */
@@ -414,7 +417,7 @@ PROMISE(rows_graph, a_device_that_fails_leaves_no_table_behind)
 		"mem_alloc",     "mapped_alloc", "capture_mode",
 		"stream_create", "copy",         "set",
 		"launch",        "stream_sync",  "stream_destroy"};
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 
 	for (size_t i = 0; i < 9; i++) {
@@ -446,7 +449,7 @@ static const struct {
 
 PROMISE(rows_graph, a_table_that_fails_during_a_capture_does_not_break_it)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "b", .count = ROWS};
 	uint64_t offsets[ROWS] = {0};
 	struct scene s;
@@ -480,7 +483,7 @@ PROMISE(rows_graph, a_table_that_fails_during_a_capture_does_not_break_it)
 /* A destroyed table that no graph holds any longer is freed by either call. */
 PROMISE(rows_graph, memory_that_a_graph_held_is_freed_during_a_capture_too)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "b", .count = ROWS};
 	uint64_t expected = held(f);
 	struct philox_rows *rows;
@@ -518,7 +521,7 @@ static void visit(const void *args)
 {
 	const struct visit *v = args;
 
-	while (philox_device_calls(v->device, "mem_free") == v->freed)
+	while (philox_device_call_count(v->device, "mem_free") == v->freed)
 		sched_yield();
 	*v->status = philox_rows_check(v->rows, NULL);
 	philox_context_digest(v->context, v->digest);
@@ -529,7 +532,7 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
      .timeout = 60)
 {
 	enum philox_status status = PHILOX_ERROR_DEVICE;
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "b", .count = ROWS};
 	struct philox_rows *rows;
 	uint64_t during, after;
@@ -545,8 +548,9 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
 			      .rows = s.rows,
 			      .digest = &during,
 			      .status = &status};
-	args.freed = philox_device_calls(f.device, "mem_free");
-	OK(philox_launch_host(f.device, f.stream, visit, &args, sizeof(args)));
+	args.freed = philox_device_call_count(f.device, "mem_free");
+	OK(philox_stream_launch_host(f.device, f.stream, visit, &args,
+				     sizeof(args)));
 	OK(philox_rows_destroy(rows));
 	OK(philox_stream_synchronize(f.device, f.stream));
 	OK(status);
@@ -557,7 +561,7 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
 
 PROMISE(rows_graph, a_table_may_go_during_a_capture_if_a_graph_uses_it)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "unused", .count = ROWS};
 	struct philox_rows *unused;
 	philox_native_graph graph;
@@ -587,7 +591,7 @@ PROMISE(rows_graph, a_table_may_go_during_a_capture_if_a_graph_uses_it)
 PROMISE(rows_graph, a_table_that_cannot_be_freed_stays)
 {
 	struct philox_rows *again;
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 	uint64_t before, after, offsets[ROWS] = {0};
 	struct scene s;

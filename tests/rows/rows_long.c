@@ -20,7 +20,7 @@ static const uint32_t counts[ENTRIES] = {MOST, 0, 67, MOST, 900};
 
 static struct philox_rows *make_rows(struct fixture *f)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 	const struct philox_state last = {1, UINT64_MAX - 3};
 	struct philox_rows *rows;
@@ -41,11 +41,11 @@ static const struct kind {
 	enum philox_dist dist;
 	enum philox_dtype dtype;
 	size_t size;
-} kinds[] = {{PHILOX_BITS, PHILOX_U32, 4},
-	     {PHILOX_BITS, PHILOX_U64, 8},
-	     {PHILOX_UNIFORM, PHILOX_F32, 4},
-	     {PHILOX_UNIFORM, PHILOX_F64, 8},
-	     {PHILOX_NORMAL, PHILOX_F32, 4}};
+} kinds[] = {{PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 4},
+	     {PHILOX_DIST_BITS, PHILOX_DTYPE_U64, 8},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 4},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F64, 8},
+	     {PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 4}};
 
 static uint64_t model_word64(struct philox_state state, uint64_t e)
 {
@@ -61,7 +61,7 @@ static uint64_t model_element(const struct kind *kind,
 	double real;
 	float x;
 
-	if (kind->dist == PHILOX_BITS)
+	if (kind->dist == PHILOX_DIST_BITS)
 		return kind->size == 8 ? model_word64(state, e)
 				       : model_word(state, e);
 	if (kind->size == 8) {
@@ -69,7 +69,7 @@ static uint64_t model_element(const struct kind *kind,
 		memcpy(&bits, &real, 8);
 		return bits;
 	}
-	x = kind->dist == PHILOX_UNIFORM
+	x = kind->dist == PHILOX_DIST_UNIFORM
 		    ? philox_uniform_f32(model_word(state, e))
 		    : philox_normal_at(state, e);
 	memcpy(&bits, &x, 4);
@@ -78,13 +78,14 @@ static uint64_t model_element(const struct kind *kind,
 
 static uint64_t poison(const struct kind *kind)
 {
-	if (kind->dist == PHILOX_BITS)
+	if (kind->dist == PHILOX_DIST_BITS)
 		return kind->size == 8 ? UINT64_MAX : UINT32_MAX;
 	return kind->size == 8 ? 0x7ff8000000000000 : 0x7fc00000;
 }
 
 static void is_entry(const struct kind *kind, const unsigned char *out,
-		     uint32_t i, struct philox_row_fill *fill, uint64_t offset)
+		     uint32_t i, struct philox_row_fill_desc *fill,
+		     uint64_t offset)
 {
 	uint32_t count = fill->counts ? counts[i] : MOST;
 	uint64_t untouched = 0;
@@ -118,12 +119,12 @@ static void draws_of_kind(struct fixture *f, const struct kind *kind)
 		.indices = upload(f, indices, sizeof(indices)),
 		.n = ENTRIES};
 	void *out = make_memory(f, size);
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = kind->dist,
-				       .dtype = kind->dtype,
-				       .pitch = MOST + 3,
-				       .count = MOST,
-				       .out = out};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = kind->dist,
+					    .dtype = kind->dtype,
+					    .pitch = MOST + 3,
+					    .count = MOST,
+					    .out = out};
 
 	for (uint64_t first = 0; first < 6; first++) {
 		fill.first = first;
@@ -168,15 +169,16 @@ static void is_best(int32_t token, struct philox_state state,
 		  best);
 }
 
-static struct philox_sample new_sample(const float *logits, int32_t *token)
+static struct philox_sample_desc new_sample(const float *logits, int32_t *token)
 {
-	return (struct philox_sample){.size = sizeof(struct philox_sample),
-				      .logits = logits,
-				      .dtype = PHILOX_F32,
-				      .vocab = VOCAB,
-				      .pitch = VOCAB,
-				      .temperature = 1,
-				      .tokens = token};
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = VOCAB,
+		.pitch = VOCAB,
+		.temperature = 1,
+		.tokens = token};
 }
 
 PROMISE(rows_long, tokens_are_the_best_of_all_columns)
@@ -185,7 +187,7 @@ PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
-	struct philox_sample sample = new_sample(logits, token);
+	struct philox_sample_desc sample = new_sample(logits, token);
 
 	for (uint32_t v = 0; v < VOCAB; v++)
 		logits[v] = (float)sin(v * 0.7);
@@ -204,7 +206,7 @@ PROMISE(rows_long, late_columns_are_seen)
 	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
-	struct philox_sample sample = new_sample(logits, token);
+	struct philox_sample_desc sample = new_sample(logits, token);
 	static const struct {
 		float at_2000, at_end;
 		double temperature;
@@ -239,13 +241,13 @@ PROMISE(rows_long, a_row_twice_in_a_large_sample_gives_its_token_twice)
 		.size = sizeof(list), .indices = upload(f, twice, 12), .n = 3};
 	float *logits = make_memory(f, 3 * COLUMNS * sizeof(*logits));
 	uint64_t *keys = make_memory(f, 3 * sizeof(*keys));
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = logits,
-					     .dtype = PHILOX_F32,
-					     .vocab = COLUMNS,
-					     .pitch = COLUMNS,
-					     .temperature = 1,
-					     .keys = keys};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = logits,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = COLUMNS,
+						  .pitch = COLUMNS,
+						  .temperature = 1,
+						  .keys = keys};
 	struct philox_state state;
 	uint64_t seen[3];
 

@@ -565,7 +565,7 @@ static uint64_t check_report(struct philox_rows *rows)
 
 Test(rows_threads, a_report_has_the_entries_of_its_launches, .timeout = 120)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = 1};
 	struct philox_row_list list;
 	struct philox_rows *rows;

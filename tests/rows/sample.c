@@ -1,12 +1,12 @@
 /*
  * tests/rows/sample.c - tokens depend on the state and logits of their row only
  *
- * The oracle is the rule of philox/sample.h in doubles, on words of a Philox
+ * The oracle is the rule of philox/rows.h in doubles, on words of a Philox
  * written again (tests/support/models/rows.h).
  */
 #include <math.h>
 #include <stdlib.h>
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
@@ -31,20 +31,21 @@ static float *make_logits(struct fixture *f)
 	return logits;
 }
 
-static struct philox_sample new_sample(const void *logits, int32_t *tokens)
+static struct philox_sample_desc new_sample(const void *logits, int32_t *tokens)
 {
-	return (struct philox_sample){.size = sizeof(struct philox_sample),
-				      .logits = logits,
-				      .dtype = PHILOX_F32,
-				      .vocab = VOCAB,
-				      .pitch = VOCAB,
-				      .temperature = 1,
-				      .tokens = tokens};
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = VOCAB,
+		.pitch = VOCAB,
+		.temperature = 1,
+		.tokens = tokens};
 }
 
 static struct philox_rows *make_rows(struct fixture *f, uint32_t count)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = count};
 	struct philox_rows *rows;
 
@@ -54,7 +55,7 @@ static struct philox_rows *make_rows(struct fixture *f, uint32_t count)
 
 static void sample(struct fixture *f, struct philox_rows *rows,
 		   const struct philox_row_list *list,
-		   const struct philox_sample *sample)
+		   const struct philox_sample_desc *sample)
 {
 	OK(philox_sample_rows(rows, f->stream, list, sample));
 	OK(philox_stream_synchronize(f->device, f->stream));
@@ -91,7 +92,7 @@ PROMISE(sample, a_token_has_the_best_score_of_its_row)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	for (uint64_t k = 0; k < 5; k++) {
 		s.temperature = temperatures[k];
@@ -135,7 +136,7 @@ static void draws_softmax(struct fixture *f, struct philox_rows *rows,
 {
 	static const float faces[FACES] = {0,  1,    -1,    2.5f,
 					   -2, 0.5f, -3.5f, 1.25f};
-	struct philox_sample s =
+	struct philox_sample_desc s =
 		new_sample(upload(f, faces, sizeof(faces)),
 			   make_memory(f, MANY * sizeof(int32_t)));
 	uint32_t hits[FACES] = {0};
@@ -184,7 +185,7 @@ PROMISE(sample, a_token_is_the_same_wherever_its_row_is)
 	uint32_t *indices = make_memory(f, ENTRIES * sizeof(*indices));
 	struct philox_row_list list = {.size = sizeof(list),
 				       .indices = indices};
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	s.flags = PHILOX_ROWS_KEEP;
 	sample(f, rows, NULL, &s);
@@ -212,7 +213,7 @@ PROMISE(sample, a_token_is_the_same_whatever_the_dtype_of_its_logits)
 	uint16_t *bf16 = make_memory(f, ENTRIES * VOCAB * 2);
 	uint16_t *f16 = make_memory(f, ENTRIES * VOCAB * 2);
 	int32_t *tokens = make_memory(f, 3 * ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	for (uint32_t i = 0; i < ENTRIES * VOCAB; i++) {
 		int e;
@@ -228,11 +229,11 @@ PROMISE(sample, a_token_is_the_same_whatever_the_dtype_of_its_logits)
 	s.flags = PHILOX_ROWS_KEEP;
 	s.temperature = 0.8;
 	sample(f, rows, NULL, &s);
-	s.dtype = PHILOX_BF16;
+	s.dtype = PHILOX_DTYPE_BF16;
 	s.logits = bf16;
 	s.tokens = tokens + ENTRIES;
 	sample(f, rows, NULL, &s);
-	s.dtype = PHILOX_F16;
+	s.dtype = PHILOX_DTYPE_F16;
 	s.logits = f16;
 	s.tokens = tokens + 2 * ENTRIES;
 	sample(f, rows, NULL, &s);
@@ -247,7 +248,7 @@ static void shards_agree(struct fixture *f, struct philox_rows *rows,
 {
 	uint64_t *keys = make_memory(f, ENTRIES * sizeof(*keys));
 	uint64_t best[ENTRIES] = {0};
-	struct philox_sample s = new_sample(logits, NULL);
+	struct philox_sample_desc s = new_sample(logits, NULL);
 
 	s.keys = keys;
 	s.flags = PHILOX_ROWS_KEEP;
@@ -268,7 +269,7 @@ PROMISE(sample, shards_of_the_vocabulary_agree_with_the_whole)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	logits[3 * VOCAB + 150] = NAN;
 	for (uint32_t v = 0; v < VOCAB; v++)
@@ -286,7 +287,7 @@ PROMISE(sample, your_own_states_give_the_tokens_of_rows)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, 2 * ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 	struct philox_state *states, *poisoned;
 
 	OK(philox_rows_states(rows, &states));
@@ -313,7 +314,7 @@ static int32_t token_of(struct fixture *f, struct philox_rows *rows,
 			const float *values, uint32_t n, double temperature)
 {
 	int32_t *token = make_memory(f, sizeof(*token));
-	struct philox_sample s =
+	struct philox_sample_desc s =
 		new_sample(upload(f, values, n * sizeof(*values)), token);
 	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 
@@ -375,7 +376,7 @@ PROMISE(sample, each_entry_may_have_a_temperature_of_its_own)
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
 	int32_t *one = make_memory(f, ENTRIES * sizeof(*one));
 	float *temperatures = make_memory(f, ENTRIES * sizeof(float));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	for (uint32_t i = 0; i < ENTRIES; i++)
 		temperatures[i] = values[i % 12];
@@ -455,7 +456,7 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 		.n = 5};
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, 5 * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 	struct philox_rows_report report = {.size = sizeof(report)};
 
 	memcpy(logits + 2 * VOCAB, logits, VOCAB * sizeof(*logits));
@@ -483,7 +484,7 @@ PROMISE(sample, an_empty_batch_has_no_tokens_and_no_node)
 	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	struct philox_rows *rows = make_rows(f, 4);
 	int32_t *tokens = make_memory(f, 4 * sizeof(*tokens));
-	struct philox_sample s = new_sample(make_logits(f), tokens);
+	struct philox_sample_desc s = new_sample(make_logits(f), tokens);
 	philox_native_graph graph;
 	struct philox_state *states;
 	size_t nodes;
@@ -495,7 +496,7 @@ PROMISE(sample, an_empty_batch_has_no_tokens_and_no_node)
 	OK(philox_sample_rows(rows, f->stream, &none, &s));
 	OK(philox_sample_states(f->device, f->stream, states, 0, &s));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, 0);
 	OK(philox_native_graph_destroy(f->device, graph));
 	sample(f, rows, &none, &s);
@@ -519,7 +520,7 @@ PROMISE(sample, a_row_that_is_used_up_has_no_token)
 	struct philox_rows *rows = make_rows(f, 1);
 	float *logits = make_logits(f);
 	int32_t *token = make_memory(f, sizeof(*token));
-	struct philox_sample s = new_sample(logits, token);
+	struct philox_sample_desc s = new_sample(logits, token);
 
 	OK(philox_rows_set(rows, f->stream, NULL, &last, 1));
 	sample(f, rows, NULL, &s);
@@ -536,7 +537,7 @@ PROMISE(sample, a_replay_samples_what_the_next_eager_call_would)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 	philox_native_graph graph;
 	philox_native_exec exec;
 	size_t nodes;
@@ -545,14 +546,15 @@ PROMISE(sample, a_replay_samples_what_the_next_eager_call_would)
 				       PHILOX_CAPTURE_GLOBAL));
 	OK(philox_sample_rows(rows, f->stream, NULL, &s));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, 1);
-	OK(philox_native_instantiate(f->device, graph, &exec));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
 	for (uint64_t step = 0; step < 9; step++) {
 		if (step % 3 == 1)
 			sample(f, rows, NULL, &s);
 		else
-			OK(philox_native_launch(f->device, exec, f->stream));
+			OK(philox_native_exec_launch(f->device, exec,
+						     f->stream));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t i = 0; i < ENTRIES; i++)
 			is_best(tokens[i],
@@ -569,7 +571,7 @@ PROMISE(sample, columns_may_end_with_the_last_token_there_is)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
-	struct philox_sample s = new_sample(logits, tokens);
+	struct philox_sample_desc s = new_sample(logits, tokens);
 
 	s.temperature = 0;
 	s.first = 0x7fffffff - VOCAB;
@@ -583,10 +585,10 @@ PROMISE(sample, columns_may_end_with_the_last_token_there_is)
 /* --- refusals ------------------------------------------------------------- */
 
 static void refuses(struct fixture *f, struct philox_rows *rows,
-		    struct philox_sample bad, enum philox_status status,
+		    struct philox_sample_desc bad, enum philox_status status,
 		    const char *names)
 {
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 	struct philox_state *states;
 
 	OK(philox_rows_states(rows, &states));
@@ -597,7 +599,7 @@ static void refuses(struct fixture *f, struct philox_rows *rows,
 	      status);
 	NAMES(names);
 	cr_assert(!strstr(philox_error_message(), "sample: sample: "));
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(sample, mistakes_are_named_before_the_device_is_called)
@@ -605,15 +607,15 @@ PROMISE(sample, mistakes_are_named_before_the_device_is_called)
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
-	const struct philox_sample good = new_sample(logits, tokens);
-	struct philox_sample bad = good;
+	const struct philox_sample_desc good = new_sample(logits, tokens);
+	struct philox_sample_desc bad = good;
 	struct philox_state *states;
 
 	OK(philox_rows_states(rows, &states));
-	bad.dtype = PHILOX_U32;
+	bad.dtype = PHILOX_DTYPE_U32;
 	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
 		"sample: dtype of logits is u32, not f32, bf16 or f16");
-	bad.dtype = PHILOX_F64;
+	bad.dtype = PHILOX_DTYPE_F64;
 	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "logits is f64");
 	bad.dtype = (enum philox_dtype)8;
 	refuses(f, rows, bad, PHILOX_ERROR_INVALID,

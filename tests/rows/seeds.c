@@ -5,7 +5,7 @@
  * and drew as many times as the positions say.
  */
 #include <stdlib.h>
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "tests/support/support.h"
 
 enum { SLOTS = 6, VOCAB = 71, CALLS = 9 };
@@ -13,9 +13,9 @@ enum { SLOTS = 6, VOCAB = 71, CALLS = 9 };
 static const uint64_t seeds[SLOTS] = {1, 0xfedcba9876543210, 5, 5, 0, 77};
 
 struct scene {
-	struct philox_seeds slots;
+	struct philox_seed_list slots;
 	uint32_t *positions;
-	struct philox_sample sample;
+	struct philox_sample_desc sample;
 	int32_t *tokens;
 	int32_t expected[CALLS][SLOTS]; /* of slot r with its own logits */
 };
@@ -38,7 +38,7 @@ static float *make_logits(struct fixture *f)
 /* By a table. */
 static void find_expected(struct fixture *f, struct scene *s)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = SLOTS};
 	struct philox_state states[SLOTS];
 	struct philox_rows *rows;
@@ -59,18 +59,18 @@ static void open_scene(struct fixture *f, struct scene *s)
 {
 	s->positions = make_memory(f, SLOTS * sizeof(*s->positions));
 	s->tokens = make_memory(f, SLOTS * sizeof(*s->tokens));
-	s->slots =
-		(struct philox_seeds){.size = sizeof(s->slots),
-				      .seeds = upload(f, seeds, sizeof(seeds)),
-				      .positions = s->positions,
-				      .count = SLOTS};
-	s->sample = (struct philox_sample){.size = sizeof(s->sample),
-					   .logits = make_logits(f),
-					   .dtype = PHILOX_F32,
-					   .vocab = VOCAB,
-					   .pitch = VOCAB,
-					   .temperature = 0.9,
-					   .tokens = s->tokens};
+	s->slots = (struct philox_seed_list){
+		.size = sizeof(s->slots),
+		.seeds = upload(f, seeds, sizeof(seeds)),
+		.positions = s->positions,
+		.count = SLOTS};
+	s->sample = (struct philox_sample_desc){.size = sizeof(s->sample),
+						.logits = make_logits(f),
+						.dtype = PHILOX_DTYPE_F32,
+						.vocab = VOCAB,
+						.pitch = VOCAB,
+						.temperature = 0.9,
+						.tokens = s->tokens};
 	find_expected(f, s);
 	memset(s->positions, 0, SLOTS * sizeof(*s->positions));
 	memset(s->tokens, 0x55, SLOTS * sizeof(*s->tokens));
@@ -91,8 +91,8 @@ PROMISE(seeds, give_the_tokens_of_a_row_at_each_of_its_calls)
 	int differ = 0;
 
 	open_scene(f, &s);
-	allocated = philox_device_calls(f->device, "mem_alloc");
-	copied = philox_device_calls(f->device, "copy");
+	allocated = philox_device_call_count(f->device, "mem_alloc");
+	copied = philox_device_call_count(f->device, "copy");
 	for (uint32_t k = 0; k < CALLS; k++) {
 		for (uint32_t r = 0; r < SLOTS; r++)
 			s.positions[r] = (k + r) % CALLS;
@@ -105,8 +105,9 @@ PROMISE(seeds, give_the_tokens_of_a_row_at_each_of_its_calls)
 		}
 	}
 	cr_assert_gt(differ, CALLS);
-	cr_assert_eq(philox_device_calls(f->device, "mem_alloc"), allocated);
-	cr_assert_eq(philox_device_calls(f->device, "copy"), copied);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_alloc"),
+		     allocated);
+	cr_assert_eq(philox_device_call_count(f->device, "copy"), copied);
 }
 
 PROMISE(seeds, are_of_states_that_may_be_given_as_well)
@@ -174,13 +175,13 @@ PROMISE(seeds, are_read_at_each_launch)
 	OK(philox_sample_seeds(f->device, f->stream, &s.slots, NULL,
 			       &s.sample));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, 1);
-	OK(philox_native_instantiate(f->device, graph, &exec));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
 	for (uint32_t k = 0; k < CALLS; k++) {
 		for (uint32_t r = 0; r < SLOTS; r++)
 			s.positions[r] = (k * r) % CALLS;
-		OK(philox_native_launch(f->device, exec, f->stream));
+		OK(philox_native_exec_launch(f->device, exec, f->stream));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t r = 0; r < SLOTS; r++)
 			cr_assert_eq(s.tokens[r],
@@ -192,30 +193,30 @@ PROMISE(seeds, are_read_at_each_launch)
 
 /* --- refusals ------------------------------------------------------------- */
 
-static void refuses(struct fixture *f, const struct philox_seeds *slots,
+static void refuses(struct fixture *f, const struct philox_seed_list *slots,
 		    const struct philox_row_list *list,
-		    const struct philox_sample *sample, const char *names)
+		    const struct philox_sample_desc *sample, const char *names)
 {
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_sample_seeds(f->device, f->stream, slots, list, sample),
 	      PHILOX_ERROR_INVALID);
 	NAMES(names);
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(seeds, that_are_wrong_are_refused_by_name)
 {
 	struct philox_row_list list = {.size = sizeof(list), .n = SLOTS + 1};
-	struct philox_sample bad_sample;
-	struct philox_seeds bad;
+	struct philox_sample_desc bad_sample;
+	struct philox_seed_list bad;
 	struct scene s;
 
 	open_scene(f, &s);
 	refuses(f, NULL, NULL, &s.sample, "slots is NULL");
 	bad = s.slots;
 	for (bad.size = 0; bad.size < sizeof(bad); bad.size += 4)
-		if (bad.size != offsetof(struct philox_seeds, count) + 4)
+		if (bad.size != offsetof(struct philox_seed_list, count) + 4)
 			refuses(f, &bad, NULL, &s.sample, "slots: size is ");
 	bad = s.slots;
 	bad.seeds = NULL;
@@ -250,19 +251,19 @@ PROMISE(seeds, that_are_wrong_are_refused_by_name)
 
 PROMISE(seeds, of_no_slots_are_no_tokens)
 {
-	const struct philox_seeds none = {.size = sizeof(none)};
+	const struct philox_seed_list none = {.size = sizeof(none)};
 	struct philox_row_list list = {.size = sizeof(list), .n = 0};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 	uint32_t *indices = make_memory(f, sizeof(*indices));
 	struct scene s;
 
 	*indices = 0;
 	open_scene(f, &s);
-	launches = philox_device_calls(f->device, "launch");
+	launches = philox_device_call_count(f->device, "launch");
 	sample(f, &s, &list);
 	s.slots = none;
 	sample(f, &s, NULL);
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 	cr_assert_eq(s.tokens[0], 0x55555555);
 	list.n = 1;
 	list.indices = indices;

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <philox/sample.h>
+#include <philox/rows.h>
 #include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
@@ -27,7 +27,7 @@ static const uint8_t mask[ENTRIES] = {1, 1, 1, 1, 1, 1, 1, 0, 1};
 
 static struct philox_rows *make_rows(struct fixture *f)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 	struct philox_rows *rows;
 
@@ -83,15 +83,16 @@ static struct philox_row_list stepped_list(struct fixture *f)
 		.steps = upload(f, steps, sizeof(steps))};
 }
 
-static struct philox_row_fill words(uint32_t *out)
+static struct philox_row_fill_desc words(uint32_t *out)
 {
-	return (struct philox_row_fill){.size = sizeof(struct philox_row_fill),
-					.dist = PHILOX_BITS,
-					.dtype = PHILOX_U32,
-					.count = VALUES,
-					.pitch = VALUES,
-					.out = out,
-					.flags = PHILOX_ROWS_KEEP};
+	return (struct philox_row_fill_desc){
+		.size = sizeof(struct philox_row_fill_desc),
+		.dist = PHILOX_DIST_BITS,
+		.dtype = PHILOX_DTYPE_U32,
+		.count = VALUES,
+		.pitch = VALUES,
+		.out = out,
+		.flags = PHILOX_ROWS_KEEP};
 }
 
 static uint32_t *make_words(struct fixture *f, uint32_t n)
@@ -123,7 +124,7 @@ PROMISE(steps, draw_what_later_calls_would)
 	struct philox_rows *rows = make_rows(f);
 	struct philox_row_list list = stepped_list(f);
 	uint32_t *out = make_words(f, ENTRIES);
-	struct philox_row_fill fill = words(out);
+	struct philox_row_fill_desc fill = words(out);
 
 	OK(philox_rows_advance(rows, f->stream, NULL, 8));
 	for (int times = 0; times < 2; times++) {
@@ -143,11 +144,11 @@ PROMISE(steps, agree_with_plain_calls_in_every_kind_of_number)
 		enum philox_dist dist;
 		enum philox_dtype dtype;
 		size_t size;
-	} kinds[] = {{PHILOX_BITS, PHILOX_U32, 4},
-		     {PHILOX_BITS, PHILOX_U64, 8},
-		     {PHILOX_UNIFORM, PHILOX_F32, 4},
-		     {PHILOX_UNIFORM, PHILOX_F64, 8},
-		     {PHILOX_NORMAL, PHILOX_F32, 4}};
+	} kinds[] = {{PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 4},
+		     {PHILOX_DIST_BITS, PHILOX_DTYPE_U64, 8},
+		     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 4},
+		     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F64, 8},
+		     {PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 4}};
 	static const uint32_t step_of[3 * ROWS] = {0, 0, 0, 0, 1, 1,
 						   1, 1, 2, 2, 2, 2};
 	static const uint32_t row_of[3 * ROWS] = {0, 1, 2, 3, 0, 1,
@@ -159,7 +160,7 @@ PROMISE(steps, agree_with_plain_calls_in_every_kind_of_number)
 		.n = 3 * ROWS,
 		.steps = upload(f, step_of, sizeof(step_of))};
 	char *out = make_memory(f, (size_t)6 * ROWS * VALUES * 8);
-	struct philox_row_fill fill = words((uint32_t *)out);
+	struct philox_row_fill_desc fill = words((uint32_t *)out);
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		const size_t size = ROWS * VALUES * kinds[k].size;
@@ -192,7 +193,7 @@ PROMISE(steps, past_the_end_of_a_row_are_used_up)
 		.n = 4,
 		.steps = upload(f, step_of, sizeof(step_of))};
 	uint32_t *out = make_words(f, 4);
-	struct philox_row_fill fill = words(out);
+	struct philox_row_fill_desc fill = words(out);
 
 	set_row(f, rows, 0, 5, LAST - 4);
 	set_row(f, rows, 1, 6, LAST - 4 * ((uint64_t)UINT32_MAX - 1));
@@ -214,7 +215,7 @@ PROMISE(steps, of_a_row_that_holds_poison_are_poison)
 	struct philox_rows *rows = make_rows(f);
 	struct philox_row_list list = stepped_list(f);
 	uint32_t *out = make_words(f, ENTRIES);
-	struct philox_row_fill fill = words(out);
+	struct philox_row_fill_desc fill = words(out);
 	struct philox_state *states;
 
 	OK(philox_rows_states(rows, &states));
@@ -236,14 +237,14 @@ PROMISE(steps, of_a_sample_give_the_tokens_of_later_calls)
 		.steps = upload(f, step_of, sizeof(step_of))};
 	float *logits = make_memory(f, ROWS * VOCAB * sizeof(*logits));
 	int32_t *tokens = make_memory(f, 8 * ROWS * sizeof(*tokens));
-	struct philox_sample sample = {.size = sizeof(sample),
-				       .logits = logits,
-				       .dtype = PHILOX_F32,
-				       .vocab = VOCAB,
-				       .pitch = VOCAB,
-				       .temperature = 1,
-				       .tokens = tokens,
-				       .flags = PHILOX_ROWS_KEEP};
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .logits = logits,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = VOCAB,
+					    .pitch = VOCAB,
+					    .temperature = 1,
+					    .tokens = tokens,
+					    .flags = PHILOX_ROWS_KEEP};
 	int differ = 0;
 
 	memset(logits, 0, ROWS * VOCAB * sizeof(*logits));
@@ -272,8 +273,8 @@ PROMISE(steps, need_rows_that_are_kept)
 {
 	struct philox_rows *rows = make_rows(f);
 	struct philox_row_list list = stepped_list(f);
-	struct philox_row_fill fill = words(make_words(f, ENTRIES));
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	struct philox_row_fill_desc fill = words(make_words(f, ENTRIES));
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	fill.flags = 0;
 	FAILS(philox_rows_fill(rows, f->stream, &list, &fill),
@@ -292,7 +293,7 @@ PROMISE(steps, need_rows_that_are_kept)
 	      PHILOX_ERROR_INVALID);
 	NAMES("list: steps (0x");
 	NAMES("is not aligned to the 4 bytes of u32");
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }
 
 PROMISE(steps, are_in_a_list_that_knows_its_size)
@@ -451,13 +452,13 @@ PROMISE(steps, are_taken_at_each_launch_by_the_counts_of_then)
 				       PHILOX_CAPTURE_GLOBAL));
 	OK(philox_rows_advance_by(rows, f->stream, NULL, 8, counts));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, 1);
-	OK(philox_native_instantiate(f->device, graph, &exec));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
 	for (uint32_t launch = 0; launch < 5; launch++) {
 		for (uint32_t row = 0; row < ROWS; row++)
 			at[row] += 8 * (counts[row] = (launch + row) % 3);
-		OK(philox_native_launch(f->device, exec, f->stream));
+		OK(philox_native_exec_launch(f->device, exec, f->stream));
 		for (uint32_t row = 0; row < ROWS; row++)
 			is_at(f, rows, row, at[row]);
 	}
@@ -470,7 +471,7 @@ PROMISE(steps, need_counts)
 	struct philox_rows *rows = make_rows(f);
 	uint32_t *counts = make_memory(f, ROWS * sizeof(*counts));
 	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
-	uint64_t launches = philox_device_calls(f->device, "launch");
+	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rows_advance_by(NULL, f->stream, NULL, 4, counts),
 	      PHILOX_ERROR_INVALID);
@@ -486,5 +487,5 @@ PROMISE(steps, need_counts)
 	      PHILOX_ERROR_INVALID);
 	NAMES("rows 'a': words is 6, not a multiple of 4");
 	OK(philox_rows_advance_by(rows, f->stream, &none, 4, NULL));
-	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 }

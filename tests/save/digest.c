@@ -85,15 +85,15 @@ PROMISE(digest, changes_with_every_ticket)
 	CHANGED(f, last);
 	second = step(f, region, 0);
 	CHANGED(f, last);
-	step_back(f, region, first, PHILOX_RETAIN);
+	step_back(f, region, first, PHILOX_PASS_RETAIN);
 	UNCHANGED(f, last);
 	step_back(f, region, first, 0);
 	CHANGED(f, last);
 	OK(philox_ticket_release(region, second, f->stream));
 	CHANGED(f, last);
-	step(f, region, PHILOX_WARMUP);
+	step(f, region, PHILOX_PASS_WARMUP);
 	UNCHANGED(f, last);
-	step(f, region, PHILOX_INFERENCE);
+	step(f, region, PHILOX_PASS_INFERENCE);
 	CHANGED(f, last);
 }
 
@@ -123,19 +123,19 @@ PROMISE(digest, changes_with_every_open_pass)
 /* No other forward of its generator may begin, although it has no ticket. */
 PROMISE(digest, changes_with_an_open_warm_up_of_a_shared_region)
 {
-	const struct philox_op op = {"x", 1, 4};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1,
-						.flags = PHILOX_SHARED};
+	const struct philox_op_desc op = {"x", 1, 4};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = PHILOX_REGION_SHARED};
 	struct philox_region *region;
 	struct philox_pass pass;
 	uint64_t before, open;
 
 	OK(philox_region_create(f->context, &options, &region));
 	before = open = digest(f);
-	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP, &pass));
 	CHANGED(f, open);
 	OK(philox_pass_abort(&pass));
 	UNCHANGED(f, before);
@@ -189,7 +189,7 @@ PROMISE(digest, is_of_contents_not_of_history)
 	step_back(f, a, first, 0);
 	other_first = step(f, other_a, 0);
 	step(f, other_b, 0);
-	step_back(f, other_a, other_first, PHILOX_RETAIN);
+	step_back(f, other_a, other_first, PHILOX_PASS_RETAIN);
 	other_second = step(f, other_a, 0);
 	cr_assert_neq(digest(f), digest_of(other));
 	OK(philox_ticket_release(other_a, other_first, f->stream));
@@ -208,7 +208,7 @@ PROMISE(digest, knows_the_next_serial)
 
 	OK(philox_context_create(f->device, &other));
 	others = make_region_of(other, "layer", 0, NULL);
-	step(f, region, PHILOX_INFERENCE);
+	step(f, region, PHILOX_PASS_INFERENCE);
 	step_back(f, others, step(f, others, 0), 0);
 	SAME(peek(f, region), peek(f, others), "next");
 	cr_assert_neq(digest(f), digest_of(other));
@@ -256,7 +256,7 @@ PROMISE(digest, remembers_the_serials_of_destroyed_names)
 
 PROMISE(digest, has_operators_and_flags)
 {
-	static const struct philox_op tables[][2] = {
+	static const struct philox_op_desc tables[][2] = {
 		{{"x", 1, 4}, {"y", 1, 4}},  {{"x", 2, 4}, {"y", 1, 4}},
 		{{"x", 1, 8}, {"y", 1, 4}},  {{"x", 1, 4}, {"z", 1, 4}},
 		{{"x", 1, 4}, {NULL, 1, 4}}, {{"x", 1, 4}, {"", 1, 4}}};
@@ -264,12 +264,12 @@ PROMISE(digest, has_operators_and_flags)
 	const unsigned n = sizeof(found) / sizeof(found[0]);
 
 	for (unsigned i = 0; i < n; i++) {
-		struct philox_region_options options = {
+		struct philox_region_desc options = {
 			.size = sizeof(options),
 			.name = "layer",
 			.ops = tables[i / 2],
 			.n_ops = 2,
-			.flags = i & 1 ? PHILOX_SHARED : 0};
+			.flags = i & 1 ? PHILOX_REGION_SHARED : 0};
 		struct philox_region *region;
 
 		OK(philox_region_create(f->context, &options, &region));
@@ -299,7 +299,7 @@ PROMISE(digest, survives_saving_and_loading)
 	step_back(f, region, step(f, region, 0), 0);
 	kept = step(f, region, 0);
 	OK(philox_ticket_attach(region, kept, f, no_release));
-	step_back(f, region, kept, PHILOX_RETAIN);
+	step_back(f, region, kept, PHILOX_PASS_RETAIN);
 	OK(philox_context_save_text(f->context, &text, &size));
 	OK(philox_device_open("host:sync", &device));
 	OK(philox_context_create(device, &other));
@@ -318,7 +318,7 @@ GRAPH_PROMISE(digest, sees_launches_and_not_graphs)
 	uint32_t *array = make_array(f);
 	uint64_t last = digest(f);
 	struct philox_graph *graph;
-	struct philox_use use = {{0}, 0, 0};
+	struct philox_launch_pass use = {{0}, 0, 0};
 
 	record_begin(f);
 	captured_forward(f, region, 0, array);
@@ -382,7 +382,7 @@ PROMISE(ticket_state, is_what_its_passes_draw_from)
 	struct philox_state state;
 
 	OK(philox_generator_seed(philox_context_generator(f->context), 9));
-	step_back(f, region, first, PHILOX_RETAIN);
+	step_back(f, region, first, PHILOX_PASS_RETAIN);
 	check_states(f, region, first);
 	check_states(f, region, second);
 	OK(philox_ticket_state(region, second, 1, 1, &state));
@@ -392,13 +392,13 @@ PROMISE(ticket_state, is_what_its_passes_draw_from)
 
 PROMISE(ticket_state, knows_shared_regions)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 1, 4}, {"second", 2, 8}, {"third", 1, 4}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = OPS,
-						.flags = PHILOX_SHARED};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .flags = PHILOX_REGION_SHARED};
 	struct philox_region *region;
 	struct philox_state state;
 	struct philox_ticket ticket;

@@ -64,13 +64,13 @@ static struct philox_region *make(struct philox_context *context,
 				  struct philox_generator *generator,
 				  enum change change)
 {
-	struct philox_op ops[3] = {{"first", 1, 4}, {"mask", 2, 8}, {0}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = 2,
-						.generator = generator,
-						.pending = 3};
+	struct philox_op_desc ops[3] = {{"first", 1, 4}, {"mask", 2, 8}, {0}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = 2,
+					     .generator = generator,
+					     .pending = 3};
 	struct philox_region *region;
 
 	ops[1].name = change == OP_NAME      ? "other"
@@ -79,7 +79,7 @@ static struct philox_region *make(struct philox_context *context,
 	ops[1].calls += change == OP_CALLS;
 	ops[1].advance -= change == OP_ADVANCE ? 4 : 0;
 	options.n_ops = change == OP_LESS ? 1 : change == OP_MORE ? 3 : 2;
-	options.flags = change == FLAGS ? PHILOX_SHARED : 0;
+	options.flags = change == FLAGS ? PHILOX_REGION_SHARED : 0;
 	options.generator = change == GENERATOR ? NULL : generator;
 	options.pending -= change == PENDING_LESS;
 	OK(philox_region_create(context, &options, &region));
@@ -469,12 +469,12 @@ PROMISE(load, takes_back_what_it_prepared)
 PROMISE(load, takes_more_room_for_tickets_than_it_needs)
 {
 	char *text = good_text(f), *again;
-	const struct philox_op ops[] = {{"first", 1, 4}, {"mask", 2, 8}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = 2,
-						.pending = 1000};
+	const struct philox_op_desc ops[] = {{"first", 1, 4}, {"mask", 2, 8}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = ops,
+					     .n_ops = 2,
+					     .pending = 1000};
 	struct philox_generator *unused;
 	struct philox_region *layer;
 

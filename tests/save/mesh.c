@@ -295,14 +295,13 @@ PROMISE(save_mesh, a_text_of_version_1_is_loaded)
 	make_region(f, "layer");
 	refuses(f, version_1, PHILOX_ERROR_MISMATCH);
 	NAMES("mesh: 0 axes in the text, 2 in the context");
-	NAMES("philox_mesh_load()");
+	NAMES("philox_context_load_ranks()");
 	free(again);
 }
 
 PROMISE(save_mesh, other_versions_stay_the_lowest_that_will_do)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct philox_ticket ticket;
 	struct philox_rows *rows;
 	struct philox_pass pass;
@@ -330,28 +329,28 @@ static const struct {
 	uint32_t flags; /* of the second axis */
 } others[] = {
 	{"",
-	 "mesh: 2 axes in the text, 0 in the context; philox_mesh_load() "
+	 "mesh: 2 axes in the text, 0 in the context; philox_context_load_ranks() "
 	 "loads a set of texts of another mesh",
 	 0},
 	{"data=1/2",
 	 "mesh: 2 axes in the text, 1 in the context; "
-	 "philox_mesh_load() loads a set of texts of another mesh",
+	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 0},
 	{"data=1/2 tensor=2/3 more=0/1",
-	 "mesh: 2 axes in the text, 3 in the context; philox_mesh_load() loads "
+	 "mesh: 2 axes in the text, 3 in the context; philox_context_load_ranks() loads "
 	 "a set of texts of another mesh",
 	 1},
 	{"data=1/2 sensor=2/3",
 	 "mesh: axis 'tensor' of the text is 'sensor' in the context; "
-	 "philox_mesh_load() loads a set of texts of another mesh",
+	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 1},
 	{"tensor=2/3 data=1/2",
 	 "mesh: axis 'data' of the text is 'tensor' in the context; "
-	 "philox_mesh_load() loads a set of texts of another mesh",
+	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 1},
 	{"data=1/2 tensor=2/4",
 	 "mesh: the size of axis 'tensor' is 3 in the text, 4 in the context; "
-	 "philox_mesh_load() loads a set of texts of another mesh",
+	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 1},
 	{"data=0/2 tensor=2/3",
 	 "mesh: the coordinate along axis 'data' is 1 in the text, 0 in the "

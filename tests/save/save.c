@@ -24,14 +24,15 @@ struct world {
 static struct philox_region *make_shared(struct philox_context *context,
 					 struct philox_generator *generator)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 0, 0}, {NULL, 2, 8}, {"", 1, 4}};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "shared",
-						      .ops = ops,
-						      .n_ops = OPS,
-						      .generator = generator,
-						      .flags = PHILOX_SHARED};
+	const struct philox_region_desc options = {
+		.size = sizeof(options),
+		.name = "shared",
+		.ops = ops,
+		.n_ops = OPS,
+		.generator = generator,
+		.flags = PHILOX_REGION_SHARED};
 	struct philox_region *region;
 
 	OK(philox_region_create(context, &options, &region));
@@ -86,14 +87,14 @@ static void history(struct fixture *f, struct world *w)
 	OK(philox_generator_seed(w->generator, 0xfedcba9876543210));
 	used = forward(f, w->plain);
 	dropped = forward(f, w->plain);
-	backward(f, &used, PHILOX_RETAIN);
+	backward(f, &used, PHILOX_PASS_RETAIN);
 	forward(f, w->plain);
 	backward(f, &used, 0);
 	OK(philox_ticket_release(w->plain, dropped.ticket, f->stream));
 	OK(philox_generator_seed(philox_context_generator(w->context), 43));
 	used = forward(f, w->plain);
-	backward(f, &used, PHILOX_RETAIN);
-	forward_numbers(f, w->plain, PHILOX_INFERENCE);
+	backward(f, &used, PHILOX_PASS_RETAIN);
+	forward_numbers(f, w->plain, PHILOX_PASS_INFERENCE);
 	forward(f, w->shared);
 	forward(f, w->odd);
 	forward(f, w->shared);
@@ -165,7 +166,7 @@ static struct forward go_forward(struct fixture *f, const struct way *way)
 static struct numbers go_backward(struct fixture *f, const struct way *way,
 				  struct philox_ticket ticket, unsigned flags)
 {
-	struct philox_use use = {ticket, flags, 0};
+	struct philox_launch_pass use = {ticket, flags, 0};
 
 	if (!way->backward)
 		return backward_numbers(f, way->region, ticket, flags);
@@ -192,8 +193,8 @@ static void finish_pending(struct fixture *f, const struct way *way,
 	for (size_t i = 0; i < n; i++) {
 		size_t pick = newest_first ? n - 1 - i : i;
 
-		note(future, go_backward(f, way, tickets[pick], PHILOX_RETAIN),
-		     n);
+		note(future,
+		     go_backward(f, way, tickets[pick], PHILOX_PASS_RETAIN), n);
 		note(future, go_backward(f, way, tickets[pick], 0),
 		     tickets[pick].serial);
 	}
@@ -207,7 +208,7 @@ static void run_way(struct fixture *f, const struct way *way, int newest_first,
 
 		note(future, made.saw, made.ticket.serial);
 	}
-	note(future, forward_numbers(f, way->region, PHILOX_INFERENCE), 0);
+	note(future, forward_numbers(f, way->region, PHILOX_PASS_INFERENCE), 0);
 	finish_pending(f, way, newest_first, future);
 	note(future, go_forward(f, way).saw, 0);
 }
@@ -537,7 +538,7 @@ static void on_release(void *saved, philox_stream stream)
 	cr_assert_eq(saved, &released);
 	released.calls++;
 	released.stream = stream;
-	OK(philox_region_pending(released.region, &released.pending));
+	OK(philox_region_pending_count(released.region, &released.pending));
 }
 
 static void on_log(void *user, const struct philox_log_entry *entry)
@@ -592,7 +593,7 @@ PROMISE(save, tickets_are_listed_in_order)
 	for (int i = 0; i < 5; i++)
 		made[i] = forward(f, region);
 	backward(f, &made[1], 0);
-	backward(f, &made[3], PHILOX_RETAIN);
+	backward(f, &made[3], PHILOX_PASS_RETAIN);
 	OK(philox_forward_begin(region, f->stream, 0, &open));
 	memset(tickets, 0xee, sizeof(tickets));
 	OK(philox_region_tickets(region, tickets, 3, &n));
@@ -653,10 +654,11 @@ PROMISE(save, is_refused_while_a_pass_is_open)
 	OK(philox_backward_commit(&pass, 0));
 	refused(f, text, PHILOX_ERROR_BUSY, "ticket 2");
 	OK(philox_backward_commit(&reader, 0));
-	OK(philox_forward_begin(shared, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(shared, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	refused(f, text, PHILOX_ERROR_BUSY, "'shared'");
 	OK(philox_forward_commit(&pass, NULL));
-	backward(f, &made, PHILOX_RETAIN);
+	backward(f, &made, PHILOX_PASS_RETAIN);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	backward(f, &made, 0);
 	free(text);
@@ -678,7 +680,7 @@ GRAPH_PROMISE(save, is_refused_while_a_capture_is_in_progress)
 	NAMES("capture");
 	graph = record_end(f);
 	made = launch_forward(f, graph, layer, array);
-	backward(f, &made, PHILOX_RETAIN);
+	backward(f, &made, PHILOX_PASS_RETAIN);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	FAILS(philox_ticket_release(layer, made.ticket, NULL),
 	      PHILOX_ERROR_RELEASED);
@@ -771,10 +773,10 @@ GRAPH_PROMISE(save, is_refused_between_prologue_and_epilogue)
 {
 	struct philox_region *layer = make_region(f, "layer");
 	uint32_t *array = make_array(f);
-	const unsigned kinds[] = {0, PHILOX_INFERENCE};
+	const unsigned kinds[] = {0, PHILOX_PASS_INFERENCE};
 
 	for (int i = 0; i < 2; i++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 		struct philox_graph *graph;
 		struct philox_pass pass;
 		char *text;
@@ -788,8 +790,8 @@ GRAPH_PROMISE(save, is_refused_between_prologue_and_epilogue)
 		text = text_of(f->context);
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
 		refused(f, text, PHILOX_ERROR_BUSY, "'step'");
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 		refused(f, text, PHILOX_ERROR_BUSY, "'step'");
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		OK(philox_context_load_text(f->context, text, strlen(text)));
@@ -814,7 +816,7 @@ Test(save, is_refused_within_a_launch, .timeout = 120)
 {
 	struct philox_region *layer;
 	struct philox_graph *graph;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_pass pass;
 	struct fixture f;
 
@@ -822,8 +824,8 @@ Test(save, is_refused_within_a_launch, .timeout = 120)
 	launched = f.context;
 	layer = make_region(&f, "layer");
 	record_begin(&f);
-	OK(philox_forward_begin(layer, f.stream, PHILOX_INFERENCE, &pass));
-	OK(philox_launch_host(f.device, f.stream, save_within, "", 1));
+	OK(philox_forward_begin(layer, f.stream, PHILOX_PASS_INFERENCE, &pass));
+	OK(philox_stream_launch_host(f.device, f.stream, save_within, "", 1));
 	OK(philox_forward_commit(&pass, NULL));
 	graph = record_end(&f);
 	said = PHILOX_OK;
@@ -844,16 +846,18 @@ GRAPH_PROMISE(save, is_refused_after_an_unannounced_launch_until_it_is_reported)
 	struct philox_region *layer = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, layer, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct forward made = launch_forward(f, graph, layer, array);
 	char *text = text_of(f->context);
 
 	OK(philox_graph_set_name(graph, "step"));
-	OK(philox_launch_host(f->device, f->stream, doze, "", 1));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_stream_launch_host(f->device, f->stream, doze, "", 1));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	refused(f, text, PHILOX_ERROR_UNANNOUNCED, "'step'");
 	NAMES("layer");
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1);
 	SAME_TEXT(f->context, text);
 	OK(philox_context_load_text(f->context, text, strlen(text)));

@@ -22,10 +22,10 @@ static struct philox_rows *make_rows(struct philox_context *context,
 				     const char *name, uint32_t count,
 				     struct philox_generator *generator)
 {
-	struct philox_rows_options options = {.size = sizeof(options),
-					      .name = name,
-					      .count = count,
-					      .generator = generator};
+	struct philox_rows_desc options = {.size = sizeof(options),
+					   .name = name,
+					   .count = count,
+					   .generator = generator};
 	struct philox_rows *rows;
 
 	OK(philox_rows_create(context, &options, &rows));
@@ -47,12 +47,12 @@ static void open_world(struct fixture *f, struct world *w, int other_order)
 
 static void draw_rows(struct world *w, uint32_t *values)
 {
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = PHILOX_BITS,
-				       .dtype = PHILOX_U32,
-				       .count = VALUES,
-				       .pitch = VALUES,
-				       .out = w->out};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = PHILOX_DIST_BITS,
+					    .dtype = PHILOX_DTYPE_U32,
+					    .count = VALUES,
+					    .pitch = VALUES,
+					    .out = w->out};
 
 	OK(philox_rows_fill(w->requests, NULL, NULL, &fill));
 	OK(philox_device_synchronize(w->device));
@@ -176,12 +176,12 @@ PROMISE(save_rows, a_graph_follows_a_load)
 				       PHILOX_CAPTURE_GLOBAL));
 	OK(philox_rows_advance(w.requests, f->stream, NULL, 4));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_instantiate(f->device, graph, &exec));
-	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
+	OK(philox_native_exec_launch(f->device, exec, f->stream));
 	OK(philox_rows_states(w.requests, &states));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_context_load_text(w.context, text, strlen(text)));
-	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, exec, f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_rows_states(w.requests, &to));
 	cr_assert_eq(to, states);
@@ -358,11 +358,12 @@ PROMISE(save_rows, a_load_waits_again_if_waiting_failed)
 	uint64_t before;
 
 	open_world(f, &w, 0);
-	before = philox_device_calls(w.device, "stream_sync");
+	before = philox_device_call_count(w.device, "stream_sync");
 	OK(philox_device_fail(w.device, "stream_sync", 1, PHILOX_ERROR_DEVICE));
 	FAILS(philox_context_load_text(w.context, text, strlen(text)),
 	      PHILOX_ERROR_DEVICE);
-	cr_assert_eq(philox_device_calls(w.device, "stream_sync"), before + 2);
+	cr_assert_eq(philox_device_call_count(w.device, "stream_sync"),
+		     before + 2);
 	philox_context_destroy(w.context);
 	free(text);
 }

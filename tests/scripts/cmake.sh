@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 number()
 {
-	sed -n "s/^#define PHILOX_VERSION_$1 //p" include/philox/version.h
+	sed -n "s/^#define PHILOX_VERSION_$1 //p" include/philox/status.h
 }
 major=$(number MAJOR)
 minor=$(number MINOR)

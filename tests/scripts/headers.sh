@@ -104,9 +104,9 @@ cat >"$WORK/helpers.c" <<-'END'
 	int main(void)
 	{
 		static const char *const ops[] = {"noise", "dropout"};
-		struct philox_report report = PHILOX_INIT(struct philox_report);
-		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
-		struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+		struct philox_context_report report = PHILOX_INIT(struct philox_context_report);
+		struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
+		struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 		uint64_t n, extent, index;
 		struct philox_device *device;
 		struct philox_context *context;
@@ -118,7 +118,7 @@ cat >"$WORK/helpers.c" <<-'END'
 		TRY(philox_context_create(device, &context));
 		TRY(philox_region_create_named(context, "layer", ops, 2,
 					       &region));
-		TRY(philox_forward_begin(region, NULL, PHILOX_INFERENCE, &pass));
+		TRY(philox_forward_begin(region, NULL, PHILOX_PASS_INFERENCE, &pass));
 		shard.n_dims = 2;
 		shard.dims[0].extent = 4;
 		shard.dims[0].cut = PHILOX_CUT_ZIGZAG;
@@ -133,7 +133,7 @@ cat >"$WORK/helpers.c" <<-'END'
 		fill.out = words;
 		TRY(philox_pass_fill(&pass, 1, 0, &fill));
 		TRY(philox_forward_commit(&pass, NULL));
-		TRY(philox_check(context, &report));
+		TRY(philox_context_check(context, &report));
 		philox_context_destroy(context);
 		philox_device_close(device);
 		return words[0] == words[1] || report.launches != 0;
@@ -157,7 +157,7 @@ makes_sized()
 }
 
 check "public structs begin with their size" \
-	grep -q 'CHECK(philox_report, ' "$WORK/sized"
+	grep -q 'CHECK(philox_context_report, ' "$WORK/sized"
 check "helpers are used in C" uses_helpers $CC -std=c11
 check "helpers are used in C++" \
 	uses_helpers $CXX -x c++ -std=c++17 -Wold-style-cast

@@ -30,7 +30,7 @@ static struct philox_device *device;
 static philox_stream stream;
 static float ones[N], first[N], second[N], gradient[N];
 
-static int replay(struct philox_graph *graph, struct philox_use *use,
+static int replay(struct philox_graph *graph, struct philox_launch_pass *use,
 		  const void *from, float *to)
 {
 	TRY(philox_graph_launch(graph, stream, use, 1));
@@ -41,14 +41,14 @@ static int replay(struct philox_graph *graph, struct philox_use *use,
 
 int main(void)
 {
-	struct philox_span span = philox_elements(0, N);
+	struct philox_span span = philox_span_elements(0, N);
 	struct philox_ticket at_launch = {0, 0}, ticket;
-	struct philox_op op = {"dropout", 1, 4};
-	struct philox_region_options options;
+	struct philox_op_desc op = {"dropout", 1, 4};
+	struct philox_region_desc options;
 	struct philox_context *context;
 	struct philox_region *region;
 	struct philox_graph *forward, *backward;
-	struct philox_use one, two;
+	struct philox_launch_pass one, two;
 	struct philox_pass pass;
 	void *x, *y;
 	int i, dropped = 0;
@@ -73,13 +73,13 @@ int main(void)
 
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_forward_begin(region, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, y));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, y));
 	TRY(philox_forward_commit(&pass, &ticket));
 	TRY(philox_capture_end(context, stream, &forward));
 
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_backward_begin(region, at_launch, stream, 0, &pass));
-	TRY(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, y));
+	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, y));
 	TRY(philox_backward_commit(&pass, 0));
 	TRY(philox_capture_end(context, stream, &backward));
 
@@ -103,7 +103,7 @@ int main(void)
 	    PHILOX_ERROR_RELEASED)
 		return fprintf(stderr, "a used ticket is accepted\n"), 1;
 
-	TRY(philox_check(context, NULL));
+	TRY(philox_context_check(context, NULL));
 	philox_context_destroy(context);
 	TRY(philox_memory_free(device, x));
 	TRY(philox_memory_free(device, y));

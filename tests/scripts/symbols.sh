@@ -22,7 +22,7 @@ nm -g --defined-only "$BUILD/libphilox.a" | awk 'NF == 3 { print $3 }' |
 # number NAME: of the version
 number()
 {
-	sed -n "s/^#define PHILOX_VERSION_$1 //p" include/philox/version.h
+	sed -n "s/^#define PHILOX_VERSION_$1 //p" include/philox/status.h
 }
 
 # While the first number is 0 a new second one may break programs

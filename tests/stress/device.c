@@ -100,8 +100,8 @@ static void pass_token(struct shared *shared, philox_stream stream)
 
 	pthread_mutex_lock(&shared->lock);
 	OK(philox_event_wait(device, stream, shared->token));
-	OK(philox_launch_host(device, stream, step, &shared->steps,
-			      sizeof(shared->steps)));
+	OK(philox_stream_launch_host(device, stream, step, &shared->steps,
+				     sizeof(shared->steps)));
 	OK(philox_event_record(device, shared->token, stream));
 	shared->made++;
 	pthread_mutex_unlock(&shared->lock);
@@ -117,7 +117,7 @@ static void launch_shared(struct shared *shared, philox_stream stream)
 	pthread_mutex_lock(&shared->lock);
 	call = fill_call(&args, shared->out, shared->last += 4);
 	OK(device_exec_set_kernel(device, shared->exec, shared->node, &call));
-	OK(philox_native_launch(device, shared->exec, stream));
+	OK(philox_native_exec_launch(device, shared->exec, stream));
 	pthread_mutex_unlock(&shared->lock);
 }
 
@@ -147,8 +147,8 @@ static void capture_and_replay(struct shared *shared, philox_stream *streams,
 	OK(device_graph_retain(device, info.graph, release_one,
 			       &shared->released));
 	OK(philox_stream_end_capture(device, streams[0], &graph));
-	OK(philox_native_instantiate(device, graph, &exec));
-	OK(philox_native_launch(device, exec, streams[1]));
+	OK(philox_native_graph_instantiate(device, graph, &exec));
+	OK(philox_native_exec_launch(device, exec, streams[1]));
 	OK(philox_native_graph_destroy(device, graph));
 	OK(philox_native_exec_destroy(device, exec));
 	OK(philox_stream_synchronize(device, streams[1]));
@@ -253,7 +253,7 @@ static void make_shared(struct shared *shared, const char *name)
 	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call,
 				   &shared->node));
 	OK(philox_stream_end_capture(device, stream, &graph));
-	OK(philox_native_instantiate(device, graph, &shared->exec));
+	OK(philox_native_graph_instantiate(device, graph, &shared->exec));
 }
 
 static void stress(const char *name)

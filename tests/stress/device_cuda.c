@@ -648,13 +648,14 @@ static void release(void *object)
 	  device_graph_retain(device, handle, release, &one))                  \
 	X(cudaGraphNodeGetDependencies,                                        \
 	  device_node_deps(device, handle, &node, &n))                         \
-	X(cudaGraphGetNodes, philox_native_graph_nodes(device, handle, &n))    \
+	X(cudaGraphGetNodes,                                                   \
+	  philox_native_graph_node_count(device, handle, &n))                  \
 	X(cudaGraphDestroy, philox_native_graph_destroy(device, handle))       \
 	X(cudaGraphInstantiate,                                                \
-	  philox_native_instantiate(device, handle, &exec))                    \
+	  philox_native_graph_instantiate(device, handle, &exec))              \
 	X(cudaGraphExecKernelNodeSetParams,                                    \
 	  device_exec_set_kernel(device, handle, handle, &kernel))             \
-	X(cudaGraphLaunch, philox_native_launch(device, handle, s))            \
+	X(cudaGraphLaunch, philox_native_exec_launch(device, handle, s))       \
 	X(cudaGraphExecDestroy, philox_native_exec_destroy(device, handle))    \
 	X(cudaLaunchKernel, device_launch(device, s, &kernel))                 \
 	CONDITIONAL_OPERATIONS(X)

@@ -70,8 +70,8 @@ static atomic_uint rounds;
 static struct philox_region *make_region(struct philox_context *in,
 					 const char *name)
 {
-	const struct philox_op op = {.name = "op"};
-	const struct philox_region_options options = {
+	const struct philox_op_desc op = {.name = "op"};
+	const struct philox_region_desc options = {
 		.size = sizeof(options), .name = name, .ops = &op, .n_ops = 1};
 	struct philox_region *region;
 
@@ -89,7 +89,8 @@ static void draw_once(struct philox_device *on, struct philox_region *region,
 
 	OK(philox_memory_alloc(on, WORDS * sizeof(uint32_t), &words));
 	OK(philox_forward_begin(region, stream, 0, &pass));
-	OK(philox_bits(&pass, 0, PHILOX_U32, philox_elements(0, WORDS), words));
+	OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32,
+			    philox_span_elements(0, WORDS), words));
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_ticket_release(region, ticket, stream));
 	OK(philox_stream_synchronize(on, stream));
@@ -127,7 +128,7 @@ static void use_parents(philox_stream stream)
 
 	for (int i = 0; i < THREADS; i++) {
 		REFUSED(philox_forward_begin(regions[i], stream, 0, &pass));
-		REFUSED(philox_region_pending(regions[i], &pending));
+		REFUSED(philox_region_pending_count(regions[i], &pending));
 	}
 	REFUSED(philox_memory_alloc(device, 1, &memory));
 	REFUSED(philox_stream_synchronize(device, stream));

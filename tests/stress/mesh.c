@@ -56,7 +56,8 @@ static enum philox_status gather_world(void *user, const void *mine,
 
 static void draw_numbers(const struct philox_pass *pass, uint32_t *to)
 {
-	OK(philox_bits(pass, 0, PHILOX_U32, philox_elements(0, ELEMENTS), to));
+	OK(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32,
+			    philox_span_elements(0, ELEMENTS), to));
 }
 
 static void capture(struct rank *rank)
@@ -76,10 +77,10 @@ static void capture(struct rank *rank)
 
 static void make_regions(struct rank *rank)
 {
-	static const struct philox_op op = {"dropout", 1, ELEMENTS};
+	static const struct philox_op_desc op = {"dropout", 1, ELEMENTS};
 	static const char *const data = "data";
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 
 	options.ops = &op;
 	options.n_ops = 1;
@@ -100,7 +101,7 @@ static void open_rank(struct rank *rank, struct world *world)
 	mesh.n_axes = 2;
 	mesh.axes[0] = (struct philox_axis){.name = "data", .size = 2};
 	mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
-	OK(philox_mesh_place(&mesh, (uint64_t)world->rank, RANKS));
+	OK(philox_mesh_set_rank(&mesh, (uint64_t)world->rank, RANKS));
 	OK(philox_device_open("host", &rank->device));
 	OK(philox_context_create(rank->device, &rank->context));
 	OK(philox_context_set_mesh(rank->context, &mesh));
@@ -148,7 +149,7 @@ static void use_up(struct rank *rank, struct philox_region *region,
 /* A forward and its backward. */
 static void launch_pair(struct rank *rank)
 {
-	struct philox_use uses[2] = {{{0}, 0, 0}, {{0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0}, 0, 0}, {{0}, 0, 0}};
 
 	OK(philox_graph_launch(rank->graph, rank->stream, uses, 2));
 }
@@ -169,7 +170,7 @@ static void step(struct rank *rank, unsigned n)
 
 static enum philox_status ask(struct rank *rank)
 {
-	return philox_mesh_agree(rank->context, gather_world, rank);
+	return philox_context_agree(rank->context, gather_world, rank);
 }
 
 static void run_steps(struct rank *rank, unsigned steps)

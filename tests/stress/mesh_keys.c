@@ -60,7 +60,7 @@ enum kind { SHARED, BY_DATA, BY_TENSOR, BY_BOTH, BY_RANK, KINDS };
 static const struct region {
 	const char *name;
 	int differs[AXES];
-	struct philox_op ops[8];
+	struct philox_op_desc ops[8];
 	uint32_t n_ops;
 } regions[KINDS] = {
 	[SHARED] = {"block",
@@ -280,8 +280,8 @@ static size_t enumerate_ranks(void)
 static struct philox_region *make_region(struct philox_context *context,
 					 enum kind kind, int layer)
 {
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 	const char *differs[AXES];
 	char name[32];
@@ -318,7 +318,7 @@ static void compare_with_pass(void *user, struct key key)
 	made = &regions[kind];
 	if (!(key.what & 0xff)) {
 		p->region = make_region(p->context, kind, (int)(index / KINDS));
-		OK(philox_forward_begin(p->region, NULL, PHILOX_INFERENCE,
+		OK(philox_forward_begin(p->region, NULL, PHILOX_PASS_INFERENCE,
 					&p->pass));
 		CHECK(p->pass.state.seed == key.key);
 		p->op = p->call = 0;
@@ -346,7 +346,7 @@ static unsigned set_up_rank(struct philox_device *device, uint64_t rank)
 		mesh.axes[i].name = axes[i];
 		mesh.axes[i].size = sizes[i];
 	}
-	OK(philox_mesh_place(&mesh, rank, WORLD));
+	OK(philox_mesh_set_rank(&mesh, rank, WORLD));
 	for (int i = 0; i < AXES; i++)
 		place.at[i] = mesh.axes[i].coordinate;
 	OK(philox_context_create(device, &passing.context));

@@ -67,8 +67,7 @@ static void end(void)
 
 static struct philox_pool *make_pool(const char *name, uint32_t flags)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool *pool;
 
 	options.name = name;
@@ -132,13 +131,13 @@ static void *use_blocks(void *user)
 /* What can be asked at any time; a journal comes and goes. */
 static void look(struct philox_pool *pool)
 {
-	struct philox_pool_figures statistics =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats statistics =
+		PHILOX_INIT(struct philox_pool_stats);
 	char path[] = "/tmp/philox-pools-XXXXXX";
 	int file = mkstemp(path);
 
 	for (unsigned i = 0; atomic_load(&running); i++) {
-		OK(philox_pool_statistics(pool, &statistics));
+		OK(philox_pool_get_stats(pool, &statistics));
 		CHECK(statistics.live <= statistics.mapped);
 		if (i % 8 == 0)
 			OK(philox_context_set_journal(context, path));
@@ -173,7 +172,7 @@ static struct philox_graph *capture(struct worker *worker, int value)
 	struct philox_pool_block block;
 
 	OK(philox_capture_begin(context, worker->stream));
-	OK(philox_pool_begin(worker->pool, worker->stream, &session));
+	OK(philox_pool_session_begin(worker->pool, worker->stream, &session));
 	OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0, "shared",
 			     &block));
 	OK(philox_memory_set(device, block.address, value, BYTES,
@@ -181,7 +180,7 @@ static struct philox_graph *capture(struct worker *worker, int value)
 	OK(philox_memory_copy(device, worker->out, block.address, BYTES,
 			      worker->stream));
 	OK(philox_pool_free(worker->pool, worker->stream, block.address));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_capture_end(context, worker->stream, &graph));
 	return graph;
 }
@@ -224,7 +223,7 @@ static void *have_sessions(void *user)
 
 	while (had < SESSIONS) {
 		struct philox_pool_session *session;
-		enum philox_status status = philox_pool_begin(
+		enum philox_status status = philox_pool_session_begin(
 			worker->pool, worker->stream, &session);
 		struct philox_pool_block block;
 
@@ -239,9 +238,9 @@ static void *have_sessions(void *user)
 				      worker->stream));
 		OK(philox_pool_free(worker->pool, worker->stream,
 				    block.address));
-		OK(philox_pool_end(session,
-				   had % 5 ? PHILOX_OK : PHILOX_ERROR_DEVICE,
-				   NULL));
+		OK(philox_pool_session_end(
+			session, had % 5 ? PHILOX_OK : PHILOX_ERROR_DEVICE,
+			NULL));
 		holds(worker, worker->out, worker->number);
 		had++;
 	}

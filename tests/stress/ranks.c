@@ -170,16 +170,16 @@ static enum philox_status sum(struct philox_run *run, const void *x, void *to)
 	philox_stream stream = philox_run_stream(run);
 
 	TRY(philox_memory_copy(me->device, to, x, BYTES, stream));
-	return philox_launch_host(me->device, stream, add_up, &addition,
-				  sizeof(addition));
+	return philox_stream_launch_host(me->device, stream, add_up, &addition,
+					 sizeof(addition));
 }
 
 static enum philox_status draw(const struct philox_pass *pass, void *to)
 {
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = COUNT;
 	fill.out = to;
 	return philox_pass_fill(pass, 0, 0, &fill);
@@ -231,14 +231,14 @@ static enum philox_status body(void *user, struct philox_run *run)
 static void make_function(struct rank *rank, const char *name,
 			  struct philox_function **function)
 {
-	const struct philox_input x = {.name = "x",
-				       .kind = rank->scene->events & SHORT
-						       ? PHILOX_INPUT_COPIED
-						       : PHILOX_INPUT_STATIC};
-	const struct philox_output_info outputs[] = {{.name = "y"},
+	const struct philox_input_desc x = {
+		.name = "x",
+		.kind = rank->scene->events & SHORT ? PHILOX_INPUT_COPIED
+						    : PHILOX_INPUT_STATIC};
+	const struct philox_output_desc outputs[] = {{.name = "y"},
 						     {.name = "sum"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.flags = PHILOX_FUNCTION_COLLECTIVE;
@@ -267,8 +267,8 @@ static struct philox_region *make_region(struct philox_context *context)
 static void begin_rank(struct rank *rank, struct world *world,
 		       const struct scene *scene)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	*rank = (struct rank){.world = world,
 			      .scene = scene,
@@ -301,10 +301,10 @@ static void begin_rank(struct rank *rank, struct world *world,
 
 static void count_calls(struct philox_function *function)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
-	OK(philox_function_count(function, &counts));
+	OK(philox_function_get_stats(function, &counts));
 	if (me->scene->policy.verify == 1)
 		CHECK(counts.verified >= counts.replay);
 	CHECK(counts.differed == 0 && counts.unverified == 0);
@@ -403,7 +403,7 @@ static void keep_or_release(struct rank *rank,
 struct given {
 	struct philox_call call;
 	struct philox_call_input x;
-	struct philox_use use;
+	struct philox_launch_pass use;
 	struct philox_output outputs[2];
 	uint32_t key;
 };

@@ -71,14 +71,14 @@ static atomic_int running;
 static enum philox_status draw_words(struct philox_run *run,
 				     const struct philox_pass *pass)
 {
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	void *x, *y, *echo;
 
 	TRY(philox_run_input(run, 0, &x, NULL));
 	TRY(philox_run_alloc(run, BYTES, 0, "y", &y));
 	TRY(philox_run_alloc(run, BYTES, 0, "echo", &echo));
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = COUNT;
 	fill.out = y;
 	TRY(philox_pass_fill(pass, 0, 0, &fill));
@@ -111,13 +111,13 @@ static enum philox_status go_back(void *user, struct philox_run *run)
 
 static struct philox_function *make_function(struct worker *worker, int back)
 {
-	const struct philox_input x = {.name = "x",
-				       .kind = back ? PHILOX_INPUT_COPIED
-						    : PHILOX_INPUT_STATIC};
-	const struct philox_output_info outputs[] = {{.name = "y"},
+	const struct philox_input_desc x = {.name = "x",
+					    .kind = back ? PHILOX_INPUT_COPIED
+							 : PHILOX_INPUT_STATIC};
+	const struct philox_output_desc outputs[] = {{.name = "y"},
 						     {.name = "echo"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 	char name[16];
 
@@ -135,7 +135,7 @@ static struct philox_function *make_function(struct worker *worker, int back)
 
 static enum philox_status call(struct worker *worker,
 			       struct philox_function *function, int place,
-			       struct philox_use *use,
+			       struct philox_launch_pass *use,
 			       struct philox_output outputs[2])
 {
 	struct philox_call_input x = {.address = worker->x[place],
@@ -179,13 +179,13 @@ static void *use_runner(void *user)
 	here = worker->at;
 	for (int round = 0; round < ROUNDS; round++) {
 		const int place = round / 5 % PLACES;
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 		struct philox_output outputs[2];
 		uint32_t saw[COUNT], again[COUNT];
 
 		OK(call(worker, worker->forth, place, &use, outputs));
 		take(worker, place, outputs, worker->stream, saw);
-		use.flags = round % 3 ? 0 : PHILOX_RETAIN;
+		use.flags = round % 3 ? 0 : PHILOX_PASS_RETAIN;
 		OK(call(worker, worker->back, place, &use, outputs));
 		take(worker, place, outputs, worker->side, again);
 		CHECK(memcmp(saw, again, BYTES) == 0);
@@ -235,11 +235,11 @@ static void a_runner_for_each_thread(void)
 	write_journals();
 	join_all();
 	for (int i = 0; i < WORKERS; i++) {
-		struct philox_function_counts counts =
-			PHILOX_INIT(struct philox_function_counts);
+		struct philox_function_stats counts =
+			PHILOX_INIT(struct philox_function_stats);
 
 		CHECK(workers[i].done == ROUNDS);
-		OK(philox_function_count(workers[i].forth, &counts));
+		OK(philox_function_get_stats(workers[i].forth, &counts));
 		CHECK(counts.replay > ROUNDS / 2);
 	}
 }
@@ -252,7 +252,7 @@ static void *share_runner(void *user)
 
 	here = worker->at;
 	for (int round = 0; round < ROUNDS; round++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 		enum philox_status status =
 			call(worker, workers[0].forth, 0, &use, NULL);
 
@@ -316,8 +316,8 @@ static void make_input(struct worker *worker, int k)
 
 static void begin_worker(struct worker *worker, int number, struct place *place)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	char name[16];
 
 	here = place;
@@ -362,21 +362,21 @@ static void end(void)
 static void values_are_any_bytes(void)
 {
 	const philox_stream stream = workers[0].stream;
-	unsigned char bytes[PHILOX_VALUE_SIZE], found[PHILOX_VALUE_SIZE];
+	unsigned char bytes[PHILOX_PARAM_BYTES], found[PHILOX_PARAM_BYTES];
 	struct philox_graph *graph;
 	void *cell, *to;
 
 	OK(philox_memory_alloc(device, sizeof(bytes), &to));
 	memset(bytes, 0, sizeof(bytes));
 	OK(philox_capture_begin(context, stream));
-	OK(philox_capture_value(context, stream, "any", bytes, sizeof(bytes),
+	OK(philox_capture_param(context, stream, "any", bytes, sizeof(bytes),
 				&cell));
 	OK(philox_memory_copy(device, to, cell, sizeof(bytes), stream));
 	OK(philox_capture_end(context, stream, &graph));
 	for (unsigned i = 0; i < 512; i++) {
 		for (size_t k = 0; k < sizeof(bytes); k++)
 			bytes[k] = (unsigned char)(i * 37 + k * 101 + i / 256);
-		OK(philox_graph_set_value(graph, 0, bytes, sizeof(bytes)));
+		OK(philox_graph_set_param(graph, 0, bytes, sizeof(bytes)));
 		OK(philox_graph_launch(graph, stream, NULL, 0));
 		OK(philox_memory_copy(device, found, to, sizeof(found),
 				      stream));

@@ -108,12 +108,12 @@ static philox_stream make_stream(void)
 
 static struct philox_region *make_region(const char *name)
 {
-	const struct philox_op op = {"draw", 1, 0};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = &op,
-						.n_ops = 1,
-						.pending = 1024};
+	const struct philox_op_desc op = {"draw", 1, 0};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = &op,
+					     .n_ops = 1,
+					     .pending = 1024};
 	struct philox_region *region;
 
 	OK(philox_region_create(context, &options, &region));
@@ -124,7 +124,7 @@ static void draw(const struct philox_pass *pass, struct numbers *array)
 {
 	struct philox_span span = {.first = 0, .count = WORDS};
 
-	OK(philox_bits(pass, 0, PHILOX_U32, span, array));
+	OK(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, span, array));
 }
 
 static struct philox_ticket forward(struct philox_region *region,
@@ -222,7 +222,7 @@ static void *use_one_region(void *argument)
 
 		ticket = forward(region, worker->stream, worker->first);
 		attach_context(region, ticket);
-		backward(region, ticket, worker->stream, PHILOX_RETAIN,
+		backward(region, ticket, worker->stream, PHILOX_PASS_RETAIN,
 			 worker->again);
 		OK(philox_stream_synchronize(device, worker->stream));
 		CHECK(same(*worker->first, *worker->again));
@@ -403,7 +403,7 @@ static struct philox_graph *capture_pair(const struct worker *worker)
 
 static void replay_pair(const struct worker *worker, struct philox_graph *graph)
 {
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 
 	memset(uses, 0, sizeof(uses));
 	OK(philox_graph_launch(graph, worker->stream, uses, 2));
@@ -471,7 +471,7 @@ static struct philox_graph *capture_one(struct philox_region *region,
 			 (struct numbers *)to->drawn);
 	else
 		forward(region, stream, (struct numbers *)to->drawn);
-	OK(philox_launch_host(device, stream, append, to, sizeof(*to)));
+	OK(philox_stream_launch_host(device, stream, append, to, sizeof(*to)));
 	OK(philox_capture_end(context, stream, &graph));
 	pthread_rwlock_unlock(&captures);
 	return graph;
@@ -483,7 +483,7 @@ static void *launch_shared_graphs(void *argument)
 	const struct graphs *graphs = worker->shared;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		struct philox_use use = {{0}, 0, 0};
+		struct philox_launch_pass use = {{0}, 0, 0};
 
 		OK(philox_graph_launch(graphs->forward, worker->stream, &use,
 				       1));
@@ -540,15 +540,16 @@ static void on_message(void *user, const struct philox_log_entry *entry)
 	size_t pending;
 
 	CHECK(user == &watched && entry->text && entry->device);
-	OK(philox_region_pending(watched.region, &pending));
+	OK(philox_region_pending_count(watched.region, &pending));
 	atomic_fetch_add(&watched.messages, 1);
 }
 
 static void note_unannounced(void)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 
-	if (philox_check(context, &report) == PHILOX_ERROR_UNANNOUNCED)
+	if (philox_context_check(context, &report) == PHILOX_ERROR_UNANNOUNCED)
 		atomic_fetch_add(&watched.unannounced, report.launches);
 }
 
@@ -596,7 +597,7 @@ static void misbehave(const struct worker *worker, struct philox_graph *graph)
 	struct philox_ticket ticket;
 
 	OK(philox_graph_native(graph, NULL, &exec));
-	OK(philox_native_launch(device, exec, worker->stream));
+	OK(philox_native_exec_launch(device, exec, worker->stream));
 	OK(philox_stream_synchronize(device, worker->stream));
 	CHECK(all_poison(*worker->first) && all_poison(*worker->again));
 	ticket = forward(worker->shared, worker->stream, worker->first);

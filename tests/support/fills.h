@@ -21,7 +21,7 @@ extern const size_t n_fill_names;
 #define SOME_DISTS 64
 
 /* A fill of a kind with plain parameters, without arrays. */
-struct philox_fill plain_fill(const struct fill_name *name);
+struct philox_fill_desc plain_fill(const struct fill_name *name);
 
 /* Bytes that form numbers of every kind, the same each time. */
 void scatter(void *bytes, size_t size);

@@ -25,7 +25,7 @@ static void skip_orders(struct fixture *f, philox_native_graph native)
 	for (unsigned i = 0; i < f->order; i++) {
 		philox_native_exec exec;
 
-		OK(philox_native_instantiate(f->device, native, &exec));
+		OK(philox_native_graph_instantiate(f->device, native, &exec));
 		OK(philox_native_exec_destroy(f->device, exec));
 	}
 }
@@ -42,7 +42,8 @@ struct philox_graph *record_end(struct fixture *f)
 	cr_assert(i < sizeof(f->natives) / sizeof(f->natives[0]));
 	OK(philox_stream_end_capture(f->device, f->stream, &f->natives[i]));
 	skip_orders(f, f->natives[i]);
-	OK(philox_native_instantiate(f->device, f->natives[i], &f->execs[i]));
+	OK(philox_native_graph_instantiate(f->device, f->natives[i],
+					   &f->execs[i]));
 	OK(philox_graph_adopt(f->context, f->capture_id, f->natives[i],
 			      f->execs[i], &graph));
 	f->n_natives++;
@@ -62,7 +63,7 @@ static enum philox_status adopt_failing(struct fixture *f,
 	struct philox_graph *graph = NULL;
 	enum philox_status status;
 
-	status = philox_native_instantiate(f->device, native, &exec);
+	status = philox_native_graph_instantiate(f->device, native, &exec);
 	if (status == PHILOX_OK) {
 		status = philox_graph_adopt(f->context, f->capture_id, native,
 					    exec, &graph);
@@ -165,7 +166,7 @@ struct forward launch_forward(struct fixture *f, struct philox_graph *graph,
 			      const uint32_t *array)
 {
 	struct forward made = {.region = region};
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	made.ticket = use.ticket;
@@ -177,7 +178,7 @@ void launch_backward(struct fixture *f, struct philox_graph *graph,
 		     const struct forward *of, unsigned flags,
 		     const uint32_t *array)
 {
-	struct philox_use use = {of->ticket, flags, 0};
+	struct philox_launch_pass use = {of->ticket, flags, 0};
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAME(read_numbers(f, array), of->saw,
@@ -212,7 +213,8 @@ struct native capture_natively(struct fixture *f, struct philox_region *region,
 		OK(philox_forward_commit(&pass, &ticket));
 	}
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
-	OK(philox_native_instantiate(f->device, native.graph, &native.exec));
+	OK(philox_native_graph_instantiate(f->device, native.graph,
+					   &native.exec));
 	return native;
 }
 

@@ -126,11 +126,11 @@ void begin_node(struct fixture *f, philox_stream stream,
 		uint32_t limit, struct tape tape,
 		struct philox_conditional *node)
 {
-	struct philox_conditional_options options = {.size = sizeof(options),
-						     .kind = kind,
-						     .bodies = bodies,
-						     .limit = limit,
-						     .word = tape.word};
+	struct philox_conditional_desc options = {.size = sizeof(options),
+						  .kind = kind,
+						  .bodies = bodies,
+						  .limit = limit,
+						  .word = tape.word};
 
 	take_word(f, stream, tape);
 	OK(philox_conditional_begin(f->context, stream, &options, node));
@@ -140,7 +140,7 @@ void begin_while(struct fixture *f, philox_stream stream, philox_stream inner,
 		 uint32_t limit, struct tape tape,
 		 struct philox_conditional *node)
 {
-	begin_node(f, stream, PHILOX_WHILE, 0, limit, tape, node);
+	begin_node(f, stream, PHILOX_CONDITIONAL_WHILE, 0, limit, tape, node);
 	OK(philox_conditional_body(node, 0, inner));
 }
 
@@ -155,7 +155,7 @@ void end_while(struct fixture *f, philox_stream inner, struct tape tape,
 void begin_if(struct fixture *f, philox_stream stream, philox_stream inner,
 	      struct tape tape, struct philox_conditional *node)
 {
-	begin_node(f, stream, PHILOX_IF, 1, 0, tape, node);
+	begin_node(f, stream, PHILOX_CONDITIONAL_IF, 1, 0, tape, node);
 	OK(philox_conditional_body(node, 0, inner));
 }
 
@@ -210,9 +210,10 @@ struct philox_graph *record_while_backward(struct fixture *f,
 	return record_end(f);
 }
 
-struct philox_use launch_one(struct fixture *f, struct philox_graph *graph)
+struct philox_launch_pass launch_one(struct fixture *f,
+				     struct philox_graph *graph)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	return use;
@@ -242,10 +243,11 @@ void runs(struct fixture *f, philox_stream stream)
 
 void beyond_limits(struct fixture *f, uint64_t count)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_LIMIT);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	cr_assert(report.beyond == count, "%d beyond limits, not %d",
 		  (int)report.beyond, (int)count);
 	cr_assert_eq(report.launches, 0);
@@ -254,13 +256,14 @@ void beyond_limits(struct fixture *f, uint64_t count)
 
 void nothing_wrong(struct fixture *f)
 {
-	const struct philox_report zeros = PHILOX_INIT(struct philox_report);
-	struct philox_report report;
+	const struct philox_context_report zeros =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_context_report report;
 
 	memset(&report, 0x55, sizeof(report));
 	report.size = sizeof(report);
 	OK(philox_device_synchronize(f->device));
-	OK(philox_check(f->context, &report));
+	OK(philox_context_check(f->context, &report));
 	cr_assert_eq(memcmp(&report, &zeros, sizeof(report)), 0);
 }
 
@@ -269,13 +272,13 @@ void nothing_wrong(struct fixture *f)
 struct philox_region *make_wide(struct fixture *f, const char *name,
 				uint32_t flags)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 1, 8}, {"second", 2, 4}, {"third", 1, WIDE_ADVANCE}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = OPS,
-						.flags = flags};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .flags = flags};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));

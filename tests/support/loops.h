@@ -99,7 +99,8 @@ struct philox_graph *record_while_backward(struct fixture *f,
 					   struct log *log);
 
 /* Launches a graph of one use, and returns that. */
-struct philox_use launch_one(struct fixture *f, struct philox_graph *graph);
+struct philox_launch_pass launch_one(struct fixture *f,
+				     struct philox_graph *graph);
 
 /* An eager backward at one iteration of a ticket; the ticket is kept. */
 struct numbers iteration_of(struct fixture *f, struct philox_region *region,
@@ -107,7 +108,7 @@ struct numbers iteration_of(struct fixture *f, struct philox_region *region,
 
 /* The stream is capturing nothing. */
 void runs(struct fixture *f, philox_stream stream);
-/* philox_check() reports so many things beyond limits, once. */
+/* philox_context_check() reports so many things beyond limits, once. */
 void beyond_limits(struct fixture *f, uint64_t count);
 /* ... nothing */
 void nothing_wrong(struct fixture *f);

@@ -29,13 +29,14 @@ void scene_is_whole(struct fixture *f, struct scene *scene)
 	OK(philox_stream_capture_info(f->device, f->stream, &capture, NULL));
 	cr_assert_eq(capture, PHILOX_CAPTURE_NONE);
 	unchanged(f, scene->region, &scene->before);
-	backward(f, &scene->kept, PHILOX_RETAIN);
+	backward(f, &scene->kept, PHILOX_PASS_RETAIN);
 	SAME(forward(f, scene->region).saw, scene->before.next, "eager");
 	graph = record_forward(f, scene->region, 0, scene->array);
 	launch_forward(f, graph, scene->region, scene->array);
 	graph = record_backward(f, scene->region, scene->array);
-	launch_backward(f, graph, &scene->kept, PHILOX_RETAIN, scene->array);
-	OK(philox_check(f->context, NULL));
+	launch_backward(f, graph, &scene->kept, PHILOX_PASS_RETAIN,
+			scene->array);
+	OK(philox_context_check(f->context, NULL));
 	scene->before = look(f, scene->region);
 }
 
@@ -71,11 +72,11 @@ void rig_is_whole(struct fixture *f, struct rig *rig)
 	struct forward made;
 
 	unchanged(f, rig->region, &rig->before);
-	backward(f, &rig->one, PHILOX_RETAIN);
-	launch_backward(f, rig->back, &rig->two, PHILOX_RETAIN, rig->dx);
+	backward(f, &rig->one, PHILOX_PASS_RETAIN);
+	launch_backward(f, rig->back, &rig->two, PHILOX_PASS_RETAIN, rig->dx);
 	made = launch_forward(f, rig->forth, rig->region, rig->y);
 	SAME(made.saw, rig->before.next, "the next launch");
 	launch_backward(f, rig->back, &made, 0, rig->dx);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	rig->before = look(f, rig->region);
 }

@@ -141,10 +141,10 @@ void fixture_open(struct fixture *f, const char *device_name)
 
 static void no_device_memory_is_left(struct fixture *f)
 {
-	uint64_t allocated = philox_device_calls(f->device, "mem_alloc");
-	uint64_t freed = philox_device_calls(f->device, "mem_free");
-	uint64_t mapped = philox_device_calls(f->device, "mapped_alloc");
-	uint64_t unmapped = philox_device_calls(f->device, "mapped_free");
+	uint64_t allocated = philox_device_call_count(f->device, "mem_alloc");
+	uint64_t freed = philox_device_call_count(f->device, "mem_free");
+	uint64_t mapped = philox_device_call_count(f->device, "mapped_alloc");
+	uint64_t unmapped = philox_device_call_count(f->device, "mapped_free");
 
 	if (f->injected)
 		return;
@@ -243,14 +243,14 @@ struct philox_region *make_region_of(struct philox_context *context,
 				     const char *name, uint32_t pending,
 				     struct philox_generator *generator)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = OPS,
-						.generator = generator,
-						.pending = pending};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .generator = generator,
+					     .pending = pending};
 	struct philox_region *region;
 
 	OK(philox_region_create(context, &options, &region));
@@ -413,18 +413,18 @@ size_t pending(struct philox_region *region)
 {
 	size_t count;
 
-	OK(philox_region_pending(region, &count));
+	OK(philox_region_pending_count(region, &count));
 	return count;
 }
 
 void draw(const struct philox_pass *pass, uint32_t *array)
 {
 	for (unsigned i = 0; i < SITES; i++) {
-		struct philox_fill fill = {.size = sizeof(fill),
-					   .dist = PHILOX_BITS,
-					   .dtype = PHILOX_U32,
-					   .span = {.count = COUNT},
-					   .out = array + i * COUNT};
+		struct philox_fill_desc fill = {.size = sizeof(fill),
+						.dist = PHILOX_DIST_BITS,
+						.dtype = PHILOX_DTYPE_U32,
+						.span = {.count = COUNT},
+						.out = array + i * COUNT};
 
 		OK(philox_pass_fill(pass, sites[i].op, sites[i].call, &fill));
 	}
@@ -451,8 +451,8 @@ void read_cells(struct fixture *f, const struct philox_pass *pass,
 	OK(philox_pass_states(pass, &copy.from));
 	OK(philox_pass_rng(pass, 1, 1, &rng));
 	cr_assert_eq(rng.cell, copy.from + 2);
-	OK(philox_launch_host(f->device, f->stream, copy_cells, &copy,
-			      sizeof(copy)));
+	OK(philox_stream_launch_host(f->device, f->stream, copy_cells, &copy,
+				     sizeof(copy)));
 }
 
 struct numbers read_numbers(struct fixture *f, const uint32_t *array)
@@ -507,7 +507,7 @@ void backward(struct fixture *f, const struct forward *of, unsigned flags)
 
 struct numbers peek(struct fixture *f, struct philox_region *region)
 {
-	return forward_numbers(f, region, PHILOX_WARMUP);
+	return forward_numbers(f, region, PHILOX_PASS_WARMUP);
 }
 
 struct ledger_view look(struct fixture *f, struct philox_region *region)

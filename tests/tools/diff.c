@@ -105,7 +105,8 @@ static const struct setup setups[] = {
 	{"region \"more\" is in B only\n", .other = "more", .forwards = 2},
 	{"region \"layer\" was destroyed in B only\n", .destroyed = 1,
 	 .forwards = 2},
-	{"region \"layer\": flags 0 in A, 1 in B\n", .flags = PHILOX_SHARED},
+	{"region \"layer\": flags 0 in A, 1 in B\n",
+	 .flags = PHILOX_REGION_SHARED},
 	{"region \"layer\", op 0: \"draw\" in A, \"drop\" in B\n", .op = "drop",
 	 .forwards = 2},
 	{"region \"layer\", op 0: calls 1 in A, 3 in B\n", .calls = 3,
@@ -121,13 +122,13 @@ static struct philox_region *add_region(struct philox_context *context,
 					const struct setup *setup,
 					const char *name)
 {
-	const struct philox_op op = {setup->op ? setup->op : "draw",
-				     setup->calls, 0};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = &op,
-						.n_ops = 1,
-						.flags = setup->flags};
+	const struct philox_op_desc op = {setup->op ? setup->op : "draw",
+					  setup->calls, 0};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = setup->flags};
 	struct philox_region *region;
 
 	OK(philox_region_create(context, &options, &region));
@@ -218,8 +219,8 @@ static void save_loop(struct fixture *f, uint32_t limit, const char *path)
 	OK(philox_forward_begin_loop(region, f->stream, 0, limit, &pass));
 	OK(philox_forward_commit(&pass, &ticket));
 	if (limit == 1) {
-		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
-					&pass));
+		OK(philox_forward_begin(region, f->stream,
+					PHILOX_PASS_INFERENCE, &pass));
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	OK(philox_context_save(context, path));
@@ -263,8 +264,7 @@ PROMISE(diff, inspects_a_saved_context)
 static void save_rows(struct fixture *f, const char *name, uint32_t count,
 		      struct philox_state state, const char *path)
 {
-	struct philox_rows_options options = {.size = sizeof(options),
-					      .count = 3};
+	struct philox_rows_desc options = {.size = sizeof(options), .count = 3};
 	struct philox_context *context;
 	struct philox_rows *rows;
 
@@ -310,14 +310,14 @@ static void save_rank(struct fixture *f, const char *axis, uint32_t size,
 		      uint32_t coordinate, uint32_t flags, size_t n_differs,
 		      const char *path)
 {
-	const struct philox_op op = {.name = "only"};
+	const struct philox_op_desc op = {.name = "only"};
 	const char *names[] = {"tensor", axis};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "noise",
-						.ops = &op,
-						.n_ops = 1,
-						.differs = names,
-						.n_differs = n_differs};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "noise",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .differs = names,
+					     .n_differs = n_differs};
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
 	struct philox_context *context;
 	struct philox_region *region;
@@ -390,13 +390,13 @@ static void journal_rank(struct fixture *f, uint32_t coordinate,
 			 const char *path)
 {
 	const char *const differs = "data";
-	const struct philox_op op = {.name = "only"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "noise",
-						.ops = &op,
-						.n_ops = 1,
-						.differs = &differs,
-						.n_differs = 1};
+	const struct philox_op_desc op = {.name = "only"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "noise",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .differs = &differs,
+					     .n_differs = 1};
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
 	struct philox_context *context;
 	struct philox_region *region;
@@ -749,8 +749,8 @@ static void run_with_journal(struct fixture *f, const char *path, int aborts)
 	region = add_region(context, &setups[0], "layer");
 	step(region, f->stream, 1);
 	if (aborts) {
-		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
-					&pass));
+		OK(philox_forward_begin(region, f->stream,
+					PHILOX_PASS_INFERENCE, &pass));
 		OK(philox_pass_abort(&pass));
 	}
 	for (int i = 0; i < 3; i++)

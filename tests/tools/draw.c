@@ -17,7 +17,7 @@ static void fill(struct fixture *f, enum philox_dist dist,
 		 enum philox_dtype dtype, uint64_t first, uint64_t count,
 		 const void *in, double p, void *out)
 {
-	struct philox_fill fill;
+	struct philox_fill_desc fill;
 	struct philox_rng rng = {.state = state};
 
 	memset(&fill, 0, sizeof(fill));
@@ -41,8 +41,8 @@ PROMISE(draw, words_are_those_of_fills)
 	uint32_t *words = make_memory(f, ELEMENTS * sizeof(*words));
 
 	for (size_t k = 0; k < 3; k++) {
-		fill(f, PHILOX_BITS, PHILOX_U32, firsts[k], ELEMENTS, NULL, 0,
-		     words);
+		fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U32, firsts[k], ELEMENTS,
+		     NULL, 0, words);
 		for (uint64_t i = 0; i < ELEMENTS; i++) {
 			uint64_t e = firsts[k] + i;
 			struct philox_words four = philox_words4(state, e / 4);
@@ -58,8 +58,8 @@ PROMISE(draw, words_of_64_bits_are_those_of_fills)
 	uint64_t *words = make_memory(f, ELEMENTS * sizeof(*words));
 
 	for (size_t k = 0; k < 3; k++) {
-		fill(f, PHILOX_BITS, PHILOX_U64, firsts[k], ELEMENTS, NULL, 0,
-		     words);
+		fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U64, firsts[k], ELEMENTS,
+		     NULL, 0, words);
 		for (uint64_t i = 0; i < ELEMENTS; i++)
 			cr_assert_eq(philox_word64_at(state, firsts[k] + i),
 				     words[i]);
@@ -70,7 +70,8 @@ PROMISE(draw, uniform_numbers_follow_the_formula)
 {
 	uint32_t *words = make_memory(f, ELEMENTS * sizeof(*words));
 
-	fill(f, PHILOX_BITS, PHILOX_U32, 0, ELEMENTS, NULL, 0, words);
+	fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 0, ELEMENTS, NULL, 0,
+	     words);
 	for (uint64_t e = 0; e < ELEMENTS; e++) {
 		struct philox_f32x4 four = philox_uniform4(state, e / 4);
 		double u = (double)(words[e] >> 8) / 16777216.0;
@@ -84,7 +85,8 @@ PROMISE(draw, normal_numbers_follow_the_formula)
 {
 	uint32_t *words = make_memory(f, ELEMENTS * sizeof(*words));
 
-	fill(f, PHILOX_BITS, PHILOX_U32, 0, ELEMENTS, NULL, 0, words);
+	fill(f, PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 0, ELEMENTS, NULL, 0,
+	     words);
 	for (uint64_t e = 0; e < ELEMENTS; e++) {
 		struct philox_f32x4 four = philox_normal4(state, e / 4);
 		const uint32_t *w = &words[e & ~1ULL];
@@ -111,7 +113,8 @@ PROMISE(draw, dropout_and_masks_are_those_of_fills)
 		uint64_t threshold = philox_threshold(p);
 		float scale = philox_dropout_scale(p);
 
-		fill(f, PHILOX_DROPOUT, PHILOX_F32, 0, ELEMENTS, x, p, y);
+		fill(f, PHILOX_DIST_DROPOUT, PHILOX_DTYPE_F32, 0, ELEMENTS, x,
+		     p, y);
 		for (uint64_t e = 0; e < ELEMENTS; e++) {
 			uint64_t b = e / 4;
 			struct philox_f32x4 four;

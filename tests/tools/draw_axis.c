@@ -13,15 +13,15 @@ static uint32_t first_word(struct philox_state state)
 
 static struct philox_region *make_axis_region(struct fixture *f)
 {
-	struct philox_op ops[N];
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = AXIS_REGION,
-						.ops = ops,
-						.n_ops = N};
+	struct philox_op_desc ops[N];
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = AXIS_REGION,
+					     .ops = ops,
+					     .n_ops = N};
 	struct philox_region *region;
 
 	for (int i = 0; i < N; i++)
-		ops[i] = (struct philox_op){.calls = 3};
+		ops[i] = (struct philox_op_desc){.calls = 3};
 	OK(philox_region_create(f->context, &options, &region));
 	OK(philox_generator_seed(philox_context_generator(f->context), SEED));
 	return region;
@@ -34,7 +34,8 @@ static struct philox_state forward_state(struct fixture *f,
 	struct philox_pass pass;
 	struct philox_rng rng;
 
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_pass_rng(&pass, op, call, &rng));
 	OK(philox_forward_commit(&pass, NULL));
 	return rng.state;

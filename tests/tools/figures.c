@@ -16,12 +16,12 @@ static struct philox_region *make_region_of_ops(struct philox_context *context,
 						const char *name, size_t n_ops,
 						uint32_t pending)
 {
-	struct philox_op *ops = calloc(n_ops, sizeof(*ops));
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = n_ops,
-						.pending = pending};
+	struct philox_op_desc *ops = calloc(n_ops, sizeof(*ops));
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = n_ops,
+					     .pending = pending};
 	struct philox_region *region;
 
 	cr_assert(ops);
@@ -34,18 +34,18 @@ static size_t nodes_of(struct fixture *f, philox_native_graph graph)
 {
 	size_t nodes;
 
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	return nodes;
 }
 
 /* The nodes of a graph with `draws` draws from states by value. */
 static size_t nodes_by_value(struct fixture *f, size_t draws)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = 4},
-				   .out = f->scratch};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = 4},
+					.out = f->scratch};
 	philox_native_graph graph;
 	size_t nodes;
 
@@ -76,10 +76,10 @@ static struct philox_graph *record_passes(struct fixture *f,
 		struct philox_pass pass;
 
 		OK(philox_forward_begin(regions[i % n_regions], f->stream,
-					PHILOX_INFERENCE, &pass));
+					PHILOX_PASS_INFERENCE, &pass));
 		for (uint32_t op = 0; op < n_ops; op++)
-			OK(philox_bits(&pass, op, PHILOX_U32, span,
-				       f->scratch));
+			OK(philox_pass_bits(&pass, op, PHILOX_DTYPE_U32, span,
+					    f->scratch));
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	return record_end(f);
@@ -123,7 +123,8 @@ GRAPH_PROMISE(figures, forwards_backwards_and_recomputes_share_the_one_node)
 	record_begin(f);
 	for (unsigned i = 0; i < 10; i++) {
 		ticket = captured_forward(f, region, 0, f->scratch);
-		captured_backward(f, region, ticket, PHILOX_RETAIN, f->scratch);
+		captured_backward(f, region, ticket, PHILOX_PASS_RETAIN,
+				  f->scratch);
 		captured_backward(f, region, ticket, 0, f->scratch);
 		captured_backward(f, region, (struct philox_ticket){0, 0}, 0,
 				  f->scratch);
@@ -141,11 +142,11 @@ struct calls {
 
 static struct calls count_calls(struct fixture *f)
 {
-	struct calls calls = {.all = philox_device_calls(f->device, NULL)};
+	struct calls calls = {.all = philox_device_call_count(f->device, NULL)};
 
 	for (size_t i = 0; device_operations[i]; i++)
-		calls.of[i] =
-			philox_device_calls(f->device, device_operations[i]);
+		calls.of[i] = philox_device_call_count(f->device,
+						       device_operations[i]);
 	return calls;
 }
 
@@ -177,8 +178,8 @@ static unsigned replay_schedule(struct fixture *f, struct philox_graph *forth,
 				struct philox_graph *back,
 				const struct schedule *schedule)
 {
-	struct philox_use uses[SCHEDULE_CHUNKS_MAX][SCHEDULE_MICROBATCHES_MAX] =
-		{0};
+	struct philox_launch_pass uses[SCHEDULE_CHUNKS_MAX]
+				      [SCHEDULE_MICROBATCHES_MAX] = {0};
 	struct schedule_place place = {
 		.stages = 4, .stage = 1, .microbatches = 8};
 	struct schedule_order order = {0};
@@ -186,10 +187,11 @@ static unsigned replay_schedule(struct fixture *f, struct philox_graph *forth,
 	schedule->make(&place, &order);
 	for (unsigned i = 0; i < order.n; i++) {
 		const struct schedule_action *action = &order.actions[i];
-		struct philox_use *use =
+		struct philox_launch_pass *use =
 			&uses[action->chunk][action->microbatch];
 
-		use->flags = strchr("IR", action->what) ? PHILOX_RETAIN : 0;
+		use->flags =
+			strchr("IR", action->what) ? PHILOX_PASS_RETAIN : 0;
 		OK(philox_graph_launch(action->what == 'F' ? forth : back,
 				       f->stream, use, 1));
 	}
@@ -213,7 +215,7 @@ GRAPH_PROMISE(figures, a_replay_makes_three_device_calls_in_any_order)
 GRAPH_PROMISE(figures, a_replay_of_much_makes_three_device_calls_too)
 {
 	struct philox_region *regions[50];
-	struct philox_use uses[50] = {0};
+	struct philox_launch_pass uses[50] = {0};
 	struct philox_graph *graph;
 	struct calls before;
 	char name[16];
@@ -364,19 +366,20 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 	memset(x, 0, ELEMENTS * sizeof(*x));
 	/* once, for anything made on first use */
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, x));
+	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	before = bytes_in_use();
-	device_before = philox_device_calls(f->device, "mem_alloc");
+	device_before = philox_device_call_count(f->device, "mem_alloc");
 	for (unsigned i = 0; i < 8; i++) {
 		OK(philox_forward_begin(region, f->stream, 0, &pass));
-		OK(philox_dropout(&pass, i % 3, PHILOX_F32, span, 0.5, x, x));
+		OK(philox_pass_dropout(&pass, i % 3, PHILOX_DTYPE_F32, span,
+				       0.5, x, x));
 		OK(philox_forward_commit(&pass, &ticket));
 		OK(philox_stream_synchronize(f->device, f->stream));
 	}
 	after = bytes_in_use();
-	device_after = philox_device_calls(f->device, "mem_alloc");
+	device_after = philox_device_call_count(f->device, "mem_alloc");
 	cr_assert_eq(device_before, device_after);
 	cr_assert(after <= before + 4096, "%zu bytes for %d elements",
 		  after - before, 8 * ELEMENTS);
@@ -391,15 +394,15 @@ static size_t bytes_of_graph(struct fixture *f, struct philox_region *region,
 	struct philox_graph *graph;
 	struct philox_ticket ticket;
 	struct philox_pass pass;
-	struct philox_use uses[2] = {0};
+	struct philox_launch_pass uses[2] = {0};
 	size_t after;
 
 	OK(philox_capture_begin(f->context, f->stream));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, x));
+	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, x));
+	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
 	OK(philox_backward_commit(&pass, 0));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -432,7 +435,7 @@ GRAPH_PROMISE(figures, replays_allocate_nothing)
 	size_t before = 0;
 
 	for (unsigned i = 0; i < 300; i++) {
-		struct philox_use use = {0};
+		struct philox_launch_pass use = {0};
 
 		OK(philox_graph_launch(forth, f->stream, &use, 1));
 		OK(philox_graph_launch(back, f->stream, &use, 1));

@@ -39,7 +39,7 @@ static const char *text_of(const struct form *form,
 	return text;
 }
 
-/* The rules of philox/conditional.h, one by one. */
+/* The rules of philox/graph.h, one by one. */
 static const struct {
 	const char *program, *digits, *drawn;
 	unsigned beyond, named;

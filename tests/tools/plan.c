@@ -211,13 +211,13 @@ static enum philox_status refuse_it(struct layer *layer, struct philox_run *run)
 static void use_function(struct fixture *f, struct philox_runner *r)
 {
 	static struct layer layer;
-	struct philox_input input = {.name = "x",
-				     .kind = PHILOX_INPUT_AUTOMATIC,
-				     .flags = PHILOX_INPUT_MUTATED |
-					      PHILOX_INPUT_WRITE_BACK,
-				     .alignment = 4,
-				     .elements = 2};
-	struct philox_function_options options;
+	struct philox_input_desc input = {.name = "x",
+					  .kind = PHILOX_INPUT_AUTOMATIC,
+					  .flags = PHILOX_INPUT_MUTATED |
+						   PHILOX_INPUT_WRITE_BACK,
+					  .alignment = 4,
+					  .elements = 2};
+	struct philox_function_desc options;
 
 	layer = make_layer(f, r, "layer");
 	options = layer_options("layer", &layer);
@@ -255,7 +255,7 @@ RUNNER_PROMISE(tools_plan, json_spells_things_as_that_of_a_snapshot_does)
 		if (snapshot)
 			OK(philox_runner_snapshot(r, path_a));
 		else
-			OK(philox_runner_save(r, path_a));
+			OK(philox_plan_save(r, path_a));
 		inspected(0, "--json");
 		for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
 			SAID(both[i]);

@@ -112,7 +112,7 @@ static const struct part parts[] = {
 	 "  an eager call and two copies of 4 MiB, each for a comparison.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"ranks", "digests that ranks compare",
-	 "  ranks/digest: philox_mesh_digest() of 2000 regions of 20 operators with\n"
+	 "  ranks/digest: philox_context_rank_digest() of 2000 regions of 20 operators with\n"
 	 "  8 tickets each; region: of each of them without tickets; ticket: what\n"
 	 "  each of those takes more. context: the same by philox_context_digest(),\n"
 	 "  which depends on more, and sorts.\n",

@@ -25,12 +25,12 @@ struct ledger_bench {
 static int make_region(struct bench *bench, uint32_t pending, uint32_t calls,
 		       struct philox_region **region)
 {
-	struct philox_op op = {.name = "op", .calls = calls};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "bench",
-						.ops = &op,
-						.n_ops = 1,
-						.pending = pending};
+	struct philox_op_desc op = {.name = "op", .calls = calls};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "bench",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .pending = pending};
 
 	return bench_try("region", philox_region_create(bench->context,
 							&options, region));

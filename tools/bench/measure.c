@@ -78,7 +78,7 @@ enum philox_status bench_capture_values(const struct bench *bench, uint32_t n,
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < n; i++) {
 		snprintf(name, sizeof(name), "value %u", i);
-		status = philox_capture_value(bench->context, bench->stream,
+		status = philox_capture_param(bench->context, bench->stream,
 					      name, initial, bytes, &cell);
 	}
 	return status;

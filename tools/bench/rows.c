@@ -41,12 +41,12 @@ struct rows_bench {
 static enum philox_status draw_rows(void *user)
 {
 	const struct rows_bench *of = user;
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = PHILOX_UNIFORM,
-				       .dtype = PHILOX_F32,
-				       .count = of->columns,
-				       .pitch = of->columns,
-				       .out = of->values};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = PHILOX_DIST_UNIFORM,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .count = of->columns,
+					    .pitch = of->columns,
+					    .out = of->values};
 
 	return philox_rows_fill(of->rows, of->bench->stream, &of->list, &fill);
 }
@@ -56,13 +56,13 @@ static enum philox_status fill_of(const struct rows_bench *of,
 {
 	struct philox_rng rng = {{1, 0}, NULL};
 	uint64_t count = (uint64_t)of->list.n * of->columns;
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = dist,
-				   .dtype = PHILOX_F32,
-				   .span = philox_elements(0, count),
-				   .high = 1,
-				   .std = 1,
-				   .out = of->values};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = dist,
+					.dtype = PHILOX_DTYPE_F32,
+					.span = philox_span_elements(0, count),
+					.high = 1,
+					.std = 1,
+					.out = of->values};
 
 	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
 			       &fill);
@@ -70,19 +70,19 @@ static enum philox_status fill_of(const struct rows_bench *of,
 
 static enum philox_status plain_fill(void *of)
 {
-	return fill_of(of, PHILOX_UNIFORM);
+	return fill_of(of, PHILOX_DIST_UNIFORM);
 }
 
 static enum philox_status sample(const struct rows_bench *of,
 				 double temperature)
 {
-	struct philox_sample sample = {.size = sizeof(sample),
-				       .logits = of->values,
-				       .dtype = PHILOX_F32,
-				       .vocab = of->columns,
-				       .pitch = of->columns,
-				       .temperature = temperature,
-				       .tokens = of->tokens};
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .logits = of->values,
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = of->columns,
+					    .pitch = of->columns,
+					    .temperature = temperature,
+					    .tokens = of->tokens};
 
 	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
 				  &sample);
@@ -170,7 +170,7 @@ static int race_tokens(struct rows_bench *of, const char *name)
 
 	if (!of->torch)
 		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
-	if (bench_try("logits", fill_of(of, PHILOX_NORMAL)))
+	if (bench_try("logits", fill_of(of, PHILOX_DIST_NORMAL)))
 		return -1;
 	return race_rows(of, name, racers, N(racers));
 }
@@ -245,7 +245,7 @@ size_t bench_rows_steps(const struct bench *bench)
 
 int bench_rows(struct bench *bench)
 {
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "bench", .count = ROWS};
 	struct rows_bench of = {.bench = bench};
 	int failed;

@@ -188,16 +188,16 @@ static int torch_has(const struct fill_peer *peer, const struct fill_bench *of)
 {
 	(void)peer;
 	switch (of->kind->dist) {
-	case PHILOX_UNIFORM:
-	case PHILOX_NORMAL:
-	case PHILOX_LOG_NORMAL:
-	case PHILOX_EXPONENTIAL:
-	case PHILOX_BERNOULLI:
-	case PHILOX_DROPOUT:
+	case PHILOX_DIST_UNIFORM:
+	case PHILOX_DIST_NORMAL:
+	case PHILOX_DIST_LOG_NORMAL:
+	case PHILOX_DIST_EXPONENTIAL:
+	case PHILOX_DIST_BERNOULLI:
+	case PHILOX_DIST_DROPOUT:
 		return 1;
-	case PHILOX_INTEGERS:
-		return of->kind->dtype == PHILOX_I32 ||
-		       of->kind->dtype == PHILOX_I64;
+	case PHILOX_DIST_INTEGERS:
+		return of->kind->dtype == PHILOX_DTYPE_I32 ||
+		       of->kind->dtype == PHILOX_DTYPE_I64;
 	default:
 		return 0;
 	}

@@ -5,9 +5,10 @@
 #include "lib/dist/dist.h"
 
 /* Integers before real numbers, short before long. */
-static const enum philox_dtype dtypes[] = {PHILOX_U32,  PHILOX_U64, PHILOX_I32,
-					   PHILOX_I64,  PHILOX_F32, PHILOX_F64,
-					   PHILOX_BF16, PHILOX_F16};
+static const enum philox_dtype dtypes[] = {PHILOX_DTYPE_U32,  PHILOX_DTYPE_U64,
+					   PHILOX_DTYPE_I32,  PHILOX_DTYPE_I64,
+					   PHILOX_DTYPE_F32,  PHILOX_DTYPE_F64,
+					   PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16};
 
 #define N_DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 

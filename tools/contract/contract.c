@@ -178,7 +178,7 @@ enum philox_status contract_instantiate(struct contract *c,
 					philox_native_exec *exec)
 {
 	enum philox_status status =
-		philox_native_instantiate(c->device, graph, exec);
+		philox_native_graph_instantiate(c->device, graph, exec);
 
 	return status ? status : keep(c, THING_EXEC, *exec);
 }
@@ -259,8 +259,8 @@ enum philox_status contract_delay(struct contract *c, philox_stream stream)
 	void *memory;
 
 	if (philox_device_is_host(c->device))
-		return philox_launch_host(c->device, stream, nap, &time,
-					  sizeof(time));
+		return philox_stream_launch_host(c->device, stream, nap, &time,
+						 sizeof(time));
 	status = contract_memory(c, size, &memory);
 	for (int i = 0; i < 200 && !status; i++)
 		status = philox_memory_set(c->device, memory, i, size, stream);

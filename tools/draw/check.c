@@ -19,9 +19,10 @@ static const char *dist_name(const struct draw_line *line)
 /* f32, if the distribution has it. */
 static enum philox_dtype default_dtype(enum philox_dist dist)
 {
-	if (fill_kind_of(dist, PHILOX_F32))
-		return PHILOX_F32;
-	return fill_kind_of(dist, PHILOX_I64) ? PHILOX_I64 : PHILOX_U32;
+	if (fill_kind_of(dist, PHILOX_DTYPE_F32))
+		return PHILOX_DTYPE_F32;
+	return fill_kind_of(dist, PHILOX_DTYPE_I64) ? PHILOX_DTYPE_I64
+						    : PHILOX_DTYPE_U32;
 }
 
 static int refuse_dtype(const struct draw_line *line)
@@ -40,7 +41,7 @@ static int refuse_dtype(const struct draw_line *line)
 
 static int check_dtype(const struct draw_line *line)
 {
-	struct philox_fill *fill = &line->draw->fill;
+	struct philox_fill_desc *fill = &line->draw->fill;
 
 	if (!line->given[GIVEN_DTYPE])
 		fill->dtype = default_dtype(fill->dist);
@@ -55,7 +56,8 @@ static int check_axis(const struct draw_line *line)
 
 	if (draw->axis == AXIS_ELEMENT)
 		return 0;
-	if (draw->fill.dist != PHILOX_BITS || draw->fill.dtype != PHILOX_U32)
+	if (draw->fill.dist != PHILOX_DIST_BITS ||
+	    draw->fill.dtype != PHILOX_DTYPE_U32)
 		return complain_value("draw", "axis", draw_axes[draw->axis],
 				      "needs --dist bits with --dtype u32");
 	if (draw->fill.layout)
@@ -76,18 +78,22 @@ static int check_parameters(const struct draw_line *line)
 		enum philox_dist dist, also; /* which have it */
 		const char *name, *needs;
 	} rows[] = {
-		{GIVEN_LOW, PHILOX_UNIFORM, PHILOX_UNIFORM, "low", "uniform"},
-		{GIVEN_HIGH, PHILOX_UNIFORM, PHILOX_UNIFORM, "high", "uniform"},
-		{GIVEN_MEAN, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "mean",
+		{GIVEN_LOW, PHILOX_DIST_UNIFORM, PHILOX_DIST_UNIFORM, "low",
+		 "uniform"},
+		{GIVEN_HIGH, PHILOX_DIST_UNIFORM, PHILOX_DIST_UNIFORM, "high",
+		 "uniform"},
+		{GIVEN_MEAN, PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL, "mean",
 		 "normal or log-normal"},
-		{GIVEN_STD, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "std",
+		{GIVEN_STD, PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL, "std",
 		 "normal or log-normal"},
-		{GIVEN_RATE, PHILOX_EXPONENTIAL, PHILOX_EXPONENTIAL, "rate",
-		 "exponential"},
-		{GIVEN_FROM, PHILOX_INTEGERS, PHILOX_INTEGERS, "from",
+		{GIVEN_RATE, PHILOX_DIST_EXPONENTIAL, PHILOX_DIST_EXPONENTIAL,
+		 "rate", "exponential"},
+		{GIVEN_FROM, PHILOX_DIST_INTEGERS, PHILOX_DIST_INTEGERS, "from",
 		 "integers"},
-		{GIVEN_TO, PHILOX_INTEGERS, PHILOX_INTEGERS, "to", "integers"},
-		{GIVEN_P, PHILOX_BERNOULLI, PHILOX_BERNOULLI, "p", "bernoulli"},
+		{GIVEN_TO, PHILOX_DIST_INTEGERS, PHILOX_DIST_INTEGERS, "to",
+		 "integers"},
+		{GIVEN_P, PHILOX_DIST_BERNOULLI, PHILOX_DIST_BERNOULLI, "p",
+		 "bernoulli"},
 	};
 	enum philox_dist dist = line->draw->fill.dist;
 
@@ -138,11 +144,11 @@ static int take_end(const struct draw_line *line, int option, uint64_t *end)
 	if (!text)
 		return 0;
 	switch (line->draw->fill.dtype) {
-	case PHILOX_U32:
+	case PHILOX_DTYPE_U32:
 		return take_whole("draw", name, text, 0, UINT32_MAX, end);
-	case PHILOX_U64:
+	case PHILOX_DTYPE_U64:
 		return take_whole("draw", name, text, 0, UINT64_MAX, end);
-	case PHILOX_I32:
+	case PHILOX_DTYPE_I32:
 		return take_signed("draw", name, text, INT32_MIN, INT32_MAX,
 				   end);
 	default:
@@ -170,7 +176,7 @@ static int check_span(const struct draw_line *line)
 static int check_tensor(const struct draw_line *line)
 {
 	const struct philox_span *span = &line->draw->fill.span;
-	struct philox_layout *layout = &line->draw->layout;
+	struct philox_layout_desc *layout = &line->draw->layout;
 	int is_pytorch = layout->kind == PHILOX_LAYOUT_PYTORCH;
 
 	if (!layout->kind || !(is_pytorch || layout->elements))
@@ -188,12 +194,12 @@ static int check_tensor(const struct draw_line *line)
 /* The library refuses options before anything is drawn. */
 static int check_fill(const struct draw_line *line)
 {
-	const struct philox_layout *layout = &line->draw->layout;
-	struct philox_fill fill = line->draw->fill;
+	const struct philox_layout_desc *layout = &line->draw->layout;
+	struct philox_fill_desc fill = line->draw->fill;
 	uint64_t words;
 
 	if (!layout->elements) /* nothing advances: any end is right */
-		fill.span = philox_elements(0, 0);
+		fill.span = philox_span_elements(0, 0);
 	if (!philox_layout_advance(&fill, &words))
 		return 0;
 	if (layout->kind)
@@ -206,7 +212,7 @@ static int check_fill(const struct draw_line *line)
 
 int draw_check(const struct draw_line *line)
 {
-	struct philox_fill *fill = &line->draw->fill;
+	struct philox_fill_desc *fill = &line->draw->fill;
 
 	return check_dtype(line) || check_axis(line) ||
 			       check_parameters(line) || check_layout(line) ||

@@ -38,11 +38,11 @@ struct drawing {
 static double real_of(enum philox_dtype dtype, const void *value)
 {
 	switch (dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return *(const float *)value;
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return philox_bf16_to_f32(*(const uint16_t *)value);
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return philox_f16_to_f32(*(const uint16_t *)value);
 	default:
 		return *(const double *)value;
@@ -51,25 +51,25 @@ static double real_of(enum philox_dtype dtype, const void *value)
 
 static int format_bits(enum philox_dtype dtype, const void *value, char *text)
 {
-	if (dtype == PHILOX_U32)
+	if (dtype == PHILOX_DTYPE_U32)
 		return sprintf(text, "%08" PRIx32 "\n",
 			       *(const uint32_t *)value);
 	return sprintf(text, "%016" PRIx64 "\n", *(const uint64_t *)value);
 }
 
-static int format_value(const struct philox_fill *fill, const void *value,
+static int format_value(const struct philox_fill_desc *fill, const void *value,
 			char *text)
 {
-	if (fill->dist == PHILOX_BITS)
+	if (fill->dist == PHILOX_DIST_BITS)
 		return format_bits(fill->dtype, value, text);
 	switch (fill->dtype) {
-	case PHILOX_U32:
+	case PHILOX_DTYPE_U32:
 		return sprintf(text, "%" PRIu32 "\n", *(const uint32_t *)value);
-	case PHILOX_U64:
+	case PHILOX_DTYPE_U64:
 		return sprintf(text, "%" PRIu64 "\n", *(const uint64_t *)value);
-	case PHILOX_I32:
+	case PHILOX_DTYPE_I32:
 		return sprintf(text, "%" PRId32 "\n", *(const int32_t *)value);
-	case PHILOX_I64:
+	case PHILOX_DTYPE_I64:
 		return sprintf(text, "%" PRId64 "\n", *(const int64_t *)value);
 	default:
 		return sprintf(text, "%a\n", real_of(fill->dtype, value));

@@ -14,8 +14,8 @@ struct draw {
 	const char *device_name;
 	int axis; /* enum axis */
 	struct philox_state state;
-	struct philox_fill fill; /* what to draw; its out is set later */
-	struct philox_layout layout;
+	struct philox_fill_desc fill; /* what to draw; its out is set later */
+	struct philox_layout_desc layout;
 	int raw;
 	size_t size; /* of an element */
 };

@@ -49,10 +49,15 @@ static const char usage_after_dists[] =
 
 /* --- names ---------------------------------------------------------------- */
 
-static const char *const dtypes[] = {
-	[PHILOX_U32] = "u32",   [PHILOX_U64] = "u64", [PHILOX_F32] = "f32",
-	[PHILOX_BF16] = "bf16", [PHILOX_F16] = "f16", [PHILOX_F64] = "f64",
-	[PHILOX_I32] = "i32",   [PHILOX_I64] = "i64", NULL};
+static const char *const dtypes[] = {[PHILOX_DTYPE_U32] = "u32",
+				     [PHILOX_DTYPE_U64] = "u64",
+				     [PHILOX_DTYPE_F32] = "f32",
+				     [PHILOX_DTYPE_BF16] = "bf16",
+				     [PHILOX_DTYPE_F16] = "f16",
+				     [PHILOX_DTYPE_F64] = "f64",
+				     [PHILOX_DTYPE_I32] = "i32",
+				     [PHILOX_DTYPE_I64] = "i64",
+				     NULL};
 const char *const draw_axes[] = {"element", "op", "call", "seed", NULL};
 const char *const draw_layouts[] = {[PHILOX_LAYOUT_DEFAULT] = "default",
 				    [PHILOX_LAYOUT_CURAND_DEVICE] =
@@ -143,8 +148,8 @@ static int read_line(int argc, char **argv, struct draw_line *line,
 		     const struct drawn_dists *dists)
 {
 	struct draw *draw = line->draw;
-	struct philox_fill *fill = &draw->fill;
-	struct philox_layout *layout = &draw->layout;
+	struct philox_fill_desc *fill = &draw->fill;
+	struct philox_layout_desc *layout = &draw->layout;
 	const char **given = line->given;
 	const uint64_t most = UINT64_MAX, most_32 = UINT32_MAX;
 	const struct tool_option options[] = {

@@ -55,7 +55,7 @@ static void check_flags(struct reader *reader, const struct snapshot *snapshot,
 			int expandable)
 {
 	const uint32_t known = PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT |
-			       PHILOX_POOL_ZONES | PHILOX_POOL_FILL;
+			       PHILOX_POOL_GUARDS | PHILOX_POOL_FILL;
 
 	if (snapshot->flags & ~known)
 		reader_refuse(reader, "flags %" PRIu32 " are not known",
@@ -118,7 +118,7 @@ static void check_peak(struct reader *reader, uint64_t now, uint64_t peak)
 
 static void read_figures(struct reader *reader, struct snapshot *snapshot)
 {
-	struct philox_pool_figures *figures = &snapshot->figures;
+	struct philox_pool_stats *figures = &snapshot->figures;
 
 	reader_expect(reader, "mapped ");
 	fields_read(reader, figures_mapped, figures, FIELDS_APART);
@@ -142,7 +142,7 @@ static void read_figures(struct reader *reader, struct snapshot *snapshot)
 }
 
 static void read_counts(struct reader *reader,
-			struct philox_pool_figures *figures)
+			struct philox_pool_stats *figures)
 {
 	reader_expect(reader, "counts");
 	fields_read(reader, figures_counts, figures, FIELDS_APART);
@@ -447,7 +447,7 @@ static void check_sum(const struct segment_reader *at, size_t line,
 
 static void check_sums(const struct segment_reader *at)
 {
-	const struct philox_pool_figures *figures = &at->snapshot->figures;
+	const struct philox_pool_stats *figures = &at->snapshot->figures;
 
 	check_sum(at, LINE_MAPPED, "mapped", figures->mapped, at->mapped);
 	check_sum(at, LINE_MAPPED, "pinned", figures->pinned, at->pinned);

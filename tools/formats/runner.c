@@ -37,7 +37,7 @@ static void read_line(struct reader *reader, const char *word,
 /* --- parts of a function --------------------------------------------------- */
 
 static void read_count_lines(struct reader *reader,
-			     struct philox_function_counts *counts)
+			     struct philox_function_stats *counts)
 {
 	for (size_t i = 0; i < TEXT_COUNTS; i++) {
 		if (i && text_counts[i].word)

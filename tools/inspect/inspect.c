@@ -47,7 +47,8 @@ static void print_mesh(const struct philox_mesh *mesh)
 {
 	uint64_t world, rank;
 
-	if (!mesh->n_axes || philox_mesh_world(mesh, &world) != PHILOX_OK ||
+	if (!mesh->n_axes ||
+	    philox_mesh_world_size(mesh, &world) != PHILOX_OK ||
 	    philox_mesh_rank(mesh, &rank) != PHILOX_OK)
 		return;
 	printf("rank %" PRIu64 " of %" PRIu64 "\n", rank, world);
@@ -68,7 +69,7 @@ static void print_region(const struct saved *saved,
 		printf("no generator");
 	else
 		printf("generator %" PRIu32, region->generator);
-	if (region->flags & PHILOX_SHARED)
+	if (region->flags & PHILOX_REGION_SHARED)
 		printf(", shared");
 	printf(", next offset %" PRIu64 ", next serial %" PRIu64,
 	       region->state.offset, region->serial);
@@ -161,7 +162,7 @@ static void json_region(struct json *json, const struct saved *saved,
 	json_bool(json, "alive", region->alive);
 	if (region->generator != SAVE_NO_GENERATOR)
 		json_unsigned(json, "generator", region->generator);
-	json_bool(json, "shared", (region->flags & PHILOX_SHARED) != 0);
+	json_bool(json, "shared", (region->flags & PHILOX_REGION_SHARED) != 0);
 	json_fields(json, save_state_fields, &region->state);
 	json_unsigned(json, "serial", region->serial);
 	json_axes(json, saved, region);
@@ -531,7 +532,7 @@ static const char usage[] =
 	"\n"
 	"Sum up a context that philox_context_save() wrote, a set of them that\n"
 	"philox_mesh_seal() wrote, and whether its texts are there and whole, a\n"
-	"journal (PHILOX_JOURNAL=FILE), a plan that philox_runner_save() wrote, a\n"
+	"journal (PHILOX_JOURNAL=FILE), a plan that philox_plan_save() wrote, a\n"
 	"pool that philox_pool_snapshot() wrote, or a runner that\n"
 	"philox_runner_snapshot() wrote; or show a journal as a picture: passes,\n"
 	"arrows from forwards to their backwards, captures, launches; or a pool:\n"

@@ -180,7 +180,7 @@ static const struct {
 	const char *name;
 } flags[] = {
 	{PHILOX_POOL_STRICT, "strict"},
-	{PHILOX_POOL_ZONES, "zones"},
+	{PHILOX_POOL_GUARDS, "zones"},
 	{PHILOX_POOL_FILL, "fill"},
 };
 
@@ -249,7 +249,7 @@ static void print_owners(FILE *out, const struct totals *totals)
 static void print_memory(FILE *out, const struct snapshot *snapshot,
 			 const struct totals *totals)
 {
-	const struct philox_pool_figures *figures = &snapshot->figures;
+	const struct philox_pool_stats *figures = &snapshot->figures;
 
 	fprintf(out,
 		"\nmapped %" PRIu64 " bytes (%s), peak %" PRIu64
@@ -271,7 +271,7 @@ static void print_memory(FILE *out, const struct snapshot *snapshot,
 	print_owners(out, totals);
 }
 
-static void print_counts(FILE *out, const struct philox_pool_figures *figures)
+static void print_counts(FILE *out, const struct philox_pool_stats *figures)
 {
 	const char *before = "\n";
 
@@ -317,7 +317,7 @@ static void json_options(struct json *json, const struct snapshot *snapshot)
 }
 
 static void json_figures(struct json *json,
-			 const struct philox_pool_figures *figures,
+			 const struct philox_pool_stats *figures,
 			 const struct totals *totals)
 {
 	json_fields(json, figures_mapped, figures);

@@ -326,7 +326,7 @@ static void put_owners(struct legend *legend, const struct totals *totals)
 
 static void put_marks(struct legend *legend, const struct snapshot *snapshot)
 {
-	const struct philox_pool_figures *figures = &snapshot->figures;
+	const struct philox_pool_stats *figures = &snapshot->figures;
 	char words[60];
 
 	if (figures->pinned) {

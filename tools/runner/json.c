@@ -9,7 +9,7 @@
 /* --- functions ------------------------------------------------------------ */
 
 static void json_counts(struct json *json,
-			const struct philox_function_counts *counts)
+			const struct philox_function_stats *counts)
 {
 	json_line(json, "calls", count_calls, counts);
 	json_line(json, "misses", count_misses, counts);

@@ -11,9 +11,9 @@
 /* --- what is shown --------------------------------------------------------- */
 
 /*
- * runner_print() sums a snapshot up in words, runner_json() adds all of it to an
- * open object, runner_dot() and runner_svg() draw it. All return 0, or the exit
- * status after saying what is wrong.
+ * runner_print() sums a snapshot up in words, runner_json() adds all of it to
+ * an open object, runner_dot() and runner_svg() draw it. All return 0, or the
+ * exit status after saying what is wrong.
  */
 int runner_print(const struct runner_text *text, FILE *out);
 int runner_json(const struct runner_text *text, struct json *json);
@@ -24,12 +24,12 @@ int runner_svg(const struct runner_text *text, FILE *out);
 
 /* words_calls() is how many calls there were; words_hits() the per cent of
  * them that were replays. */
-uint64_t words_calls(const struct philox_function_counts *counts);
-double words_hits(const struct philox_function_counts *counts);
+uint64_t words_calls(const struct philox_function_stats *counts);
+double words_hits(const struct philox_function_stats *counts);
 
 /*
- * words_key() writes as many bytes of a key in hex as there is room for, which is
- * more than 8; a longer one ends with two dots, an empty one is "none".
+ * words_key() writes as many bytes of a key in hex as there is room for, which
+ * is more than 8; a longer one ends with two dots, an empty one is "none".
  */
 void words_key(const struct text_key *key, char *text, size_t size);
 

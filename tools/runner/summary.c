@@ -13,13 +13,13 @@
 
 /* --- figures in words ------------------------------------------------------ */
 
-uint64_t words_calls(const struct philox_function_counts *counts)
+uint64_t words_calls(const struct philox_function_stats *counts)
 {
 	return counts->eager + counts->warmup + counts->record +
 	       counts->replay + counts->failed;
 }
 
-double words_hits(const struct philox_function_counts *counts)
+double words_hits(const struct philox_function_stats *counts)
 {
 	uint64_t calls = words_calls(counts);
 
@@ -52,12 +52,12 @@ static const char *const modes[] = {[TEXT_PLAIN] = "",
 
 /* --- the whole ------------------------------------------------------------ */
 
-static struct philox_function_counts sum_counts(const struct runner_text *text)
+static struct philox_function_stats sum_counts(const struct runner_text *text)
 {
-	struct philox_function_counts sum = {.size = 0};
+	struct philox_function_stats sum = {.size = 0};
 
 	for (size_t i = 0; i < text->n_functions; i++) {
-		const struct philox_function_counts *one =
+		const struct philox_function_stats *one =
 			&text->functions[i].counts;
 
 		sum.eager += one->eager;
@@ -72,7 +72,7 @@ static struct philox_function_counts sum_counts(const struct runner_text *text)
 }
 
 static void print_kinds(FILE *out, const char *before,
-			const struct philox_function_counts *counts)
+			const struct philox_function_stats *counts)
 {
 	fprintf(out,
 		"%scalls %" PRIu64 ": eager %" PRIu64 ", warm-ups %" PRIu64
@@ -85,7 +85,7 @@ static void print_kinds(FILE *out, const char *before,
 
 static void print_runner(FILE *out, const struct runner_text *text)
 {
-	const struct philox_function_counts sum = sum_counts(text);
+	const struct philox_function_stats sum = sum_counts(text);
 
 	fprintf(out,
 		"runner %s%s\n\nfunctions %zu, keys %" PRIu64
@@ -99,7 +99,7 @@ static void print_runner(FILE *out, const struct runner_text *text)
 
 /* --- functions ------------------------------------------------------------ */
 
-static void print_misses(FILE *out, const struct philox_function_counts *counts)
+static void print_misses(FILE *out, const struct philox_function_stats *counts)
 {
 	const char *comma = "";
 
@@ -115,7 +115,7 @@ static void print_misses(FILE *out, const struct philox_function_counts *counts)
 }
 
 static void print_verified(FILE *out,
-			   const struct philox_function_counts *counts)
+			   const struct philox_function_stats *counts)
 {
 	if (counts->verified || counts->unverified)
 		fprintf(out,
@@ -175,7 +175,7 @@ static void print_keys(FILE *out, const struct runner_text *text,
 static void print_function(FILE *out, const struct runner_text *text,
 			   const struct text_function *function)
 {
-	const struct philox_function_counts *counts = &function->counts;
+	const struct philox_function_stats *counts = &function->counts;
 
 	fprintf(out, "\nfunction %s, %s%s%s%s\n",
 		journal_name(function->name).text,

@@ -421,7 +421,7 @@ static void write_key(const struct tree *tree, const struct tree_node *node,
 static struct tree_label label_other(const struct tree *tree,
 				     const struct tree_node *node)
 {
-	const struct philox_function_counts *counts =
+	const struct philox_function_stats *counts =
 		&tree->text->functions[node->function].counts;
 	struct tree_label label = {{""}};
 

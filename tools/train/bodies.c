@@ -66,7 +66,7 @@ static const void *value_of(struct train_model *model)
 	const void *address = NULL;
 
 	if (!model->status)
-		train_check(model, philox_run_value(model->run, 0, &address));
+		train_check(model, philox_run_param(model->run, 0, &address));
 	return address;
 }
 

@@ -29,44 +29,44 @@
 		.name = (string), .origin = PHILOX_ORIGIN \
 	}
 
-static const struct philox_input input_inputs[INPUT_INPUTS] = {
+static const struct philox_input_desc input_inputs[INPUT_INPUTS] = {
 	[INPUT_TEXT] = IN("text"), [INPUT_EMBEDDING] = IN("embedding")};
-static const struct philox_output_info input_outputs[INPUT_OUTPUTS] = {
+static const struct philox_output_desc input_outputs[INPUT_OUTPUTS] = {
 	[INPUT_WORDS] = OUT("words"),
 	[INPUT_HIDDEN] = OUT("hidden"),
 	[INPUT_DROPPED] = OUT("dropped")};
 
-static const struct philox_input hidden_inputs[HIDDEN_INPUTS] = {
+static const struct philox_input_desc hidden_inputs[HIDDEN_INPUTS] = {
 	[HIDDEN_X] = IN("x", .alignment = VECTOR),
 	[HIDDEN_WEIGHTS] = IN("weights", .alignment = VECTOR)};
-static const struct philox_output_info hidden_outputs[HIDDEN_OUTPUTS] = {
+static const struct philox_output_desc hidden_outputs[HIDDEN_OUTPUTS] = {
 	[HIDDEN_HIDDEN] = OUT("hidden"), [HIDDEN_DROPPED] = OUT("dropped")};
 
 /* The words are few: copied, so that it does not matter where they are. */
-static const struct philox_input loss_inputs[LOSS_INPUTS] = {
+static const struct philox_input_desc loss_inputs[LOSS_INPUTS] = {
 	[LOSS_X] = IN("x", .alignment = VECTOR),
 	[LOSS_WEIGHTS] = IN("weights", .alignment = VECTOR),
 	[LOSS_TEXT] = IN("text"),
 	[LOSS_WORDS] = IN("words", .kind = PHILOX_INPUT_COPIED)};
-static const struct philox_output_info loss_outputs[LOSS_OUTPUTS] = {
+static const struct philox_output_desc loss_outputs[LOSS_OUTPUTS] = {
 	[LOSS_GRADIENT] = OUT("gradient"), [LOSS_LOSS] = OUT("loss")};
 
-static const struct philox_input layer_inputs[LAYER_INPUTS] = {
+static const struct philox_input_desc layer_inputs[LAYER_INPUTS] = {
 	[LAYER_ABOVE] = IN("gradient above", .alignment = VECTOR),
 	[LAYER_HIDDEN] = IN("hidden", .alignment = VECTOR),
 	[LAYER_WEIGHTS] = IN("weights", .alignment = VECTOR)};
-static const struct philox_output_info layer_outputs[LAYER_OUTPUTS] = {
+static const struct philox_output_desc layer_outputs[LAYER_OUTPUTS] = {
 	[LAYER_GRADIENT] = OUT("gradient"),
 	[LAYER_OF_WEIGHTS] = OUT("gradient of weights")};
 
-static const struct philox_input embedding_inputs[EMBEDDING_INPUTS] = {
+static const struct philox_input_desc embedding_inputs[EMBEDDING_INPUTS] = {
 	[EMBEDDING_TEXT] = IN("text"),
 	[EMBEDDING_WORDS] = IN("words", .kind = PHILOX_INPUT_COPIED),
 	[EMBEDDING_GRADIENT] = IN("gradient above")};
-static const struct philox_output_info embedding_outputs[] = {
+static const struct philox_output_desc embedding_outputs[] = {
 	OUT("gradient of the embedding")};
 
-static const struct philox_input update_inputs[UPDATE_INPUTS] = {
+static const struct philox_input_desc update_inputs[UPDATE_INPUTS] = {
 	[UPDATE_PARAMETERS] = IN("parameters", .flags = PHILOX_INPUT_MUTATED),
 	[UPDATE_FIRST] = IN("first moments", .flags = PHILOX_INPUT_MUTATED),
 	[UPDATE_SECOND] = IN("second moments", .flags = PHILOX_INPUT_MUTATED),
@@ -76,28 +76,28 @@ static const struct philox_input update_inputs[UPDATE_INPUTS] = {
 	[UPDATE_GRADIENTS + 2] = IN("gradient of slot 2"),
 	[UPDATE_GRADIENTS + 3] = IN("gradient of slot 3")};
 _Static_assert(TRAIN_SLOTS == 4, "an input for each slot");
-static const struct philox_value update_values[] = {
+static const struct philox_param_desc update_values[] = {
 	{.name = "rates", .bytes = sizeof(struct train_rates)}};
 
-static const struct philox_input finish_inputs[FINISH_INPUTS] = {
+static const struct philox_input_desc finish_inputs[FINISH_INPUTS] = {
 	[FINISH_CLOCK] = IN("clock", .flags = PHILOX_INPUT_MUTATED),
 	[FINISH_LOSSES] = IN("losses"),
 	[FINISH_HISTORY] = IN("history", .flags = PHILOX_INPUT_MUTATED)};
-static const struct philox_value finish_values[] = {
+static const struct philox_param_desc finish_values[] = {
 	{.name = "step", .bytes = sizeof(uint64_t)}};
 
-static const struct philox_input extra_inputs[] = {
+static const struct philox_input_desc extra_inputs[] = {
 	IN("total", .flags = PHILOX_INPUT_MUTATED)};
 
 struct descriptor {
 	const char *name;
 	enum philox_function_mode mode;
 	void (*body)(struct train_model *model);
-	const struct philox_input *inputs;
+	const struct philox_input_desc *inputs;
 	size_t n_inputs;
-	const struct philox_output_info *outputs;
+	const struct philox_output_desc *outputs;
 	size_t n_outputs;
-	const struct philox_value *values;
+	const struct philox_param_desc *values;
 	size_t n_values;
 	size_t n_uses;
 };
@@ -152,8 +152,8 @@ static void make_function(struct train_model *model, enum train_function_id id)
 {
 	const struct descriptor *d = &descriptors[id];
 	struct train_function *function = &model->runner->functions[id];
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	function->model = model;
 	function->body = d->body;
@@ -182,8 +182,8 @@ static int is_extra(int id)
 
 void train_runner_open(struct train_model *model)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	if (model->status)
 		return;
@@ -220,12 +220,13 @@ static void count_function(struct train_model *model, enum train_function_id id,
 			   struct train_result *result)
 {
 	const struct train_function *function = &model->runner->functions[id];
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
 	if (!function->function || model->status)
 		return;
-	train_check(model, philox_function_count(function->function, &counts));
+	train_check(model,
+		    philox_function_get_stats(function->function, &counts));
 	result->counts[id] = (struct train_counts){
 		descriptors[id].name, counts.eager,  counts.warmup,
 		counts.record,        counts.replay, function->device_calls};
@@ -272,7 +273,7 @@ void train_runner_close(struct train_model *model, struct train_result *result)
 		return;
 	count_calls_of(model, result);
 	if (!model->status)
-		train_check(model, philox_pool_statistics(
+		train_check(model, philox_pool_get_stats(
 					   philox_runner_pool(runner->runner),
 					   &result->pool));
 	if (!model->status && model->options->snapshot)
@@ -316,7 +317,7 @@ void train_make_call(struct train_model *model, struct train_call *call)
 		&model->runner->functions[call->function];
 	const struct key key = {call->layer, call->inputs[0].bytes};
 	struct philox_call made = PHILOX_INIT(struct philox_call);
-	uint64_t before = philox_device_calls(model->device, NULL);
+	uint64_t before = philox_device_call_count(model->device, NULL);
 
 	if (model->status)
 		return;
@@ -334,9 +335,9 @@ void train_make_call(struct train_model *model, struct train_call *call)
 	model->runner->layer = call->layer;
 	train_check(model, philox_function_call(function->function, &made));
 	if (made.kind == PHILOX_CALL_REPLAY)
-		note_device_calls(function,
-				  philox_device_calls(model->device, NULL) -
-					  before);
+		note_device_calls(
+			function,
+			philox_device_call_count(model->device, NULL) - before);
 }
 
 void train_drop_output(struct train_model *model, struct philox_output *output)

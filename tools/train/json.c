@@ -33,8 +33,7 @@ static void write_graphs(struct json *json, const struct train_result *result)
 	write_calls(json, &result->calls[1]);
 }
 
-static void write_pool(struct json *json,
-		       const struct philox_pool_figures *pool)
+static void write_pool(struct json *json, const struct philox_pool_stats *pool)
 {
 	json_object(json, "pool");
 	json_unsigned(json, "mapped_peak", pool->mapped_peak);

@@ -157,7 +157,7 @@ static void drop_kept(struct train_model *model, struct train_slot_outputs *out)
 	train_drop_output(model, &out->words);
 }
 
-/* With PHILOX_RETAIN another one is to come. */
+/* With PHILOX_PASS_RETAIN another one is to come. */
 static void backward_slot(struct train_model *model, unsigned slot,
 			  unsigned flags)
 {
@@ -174,7 +174,7 @@ static void backward_slot(struct train_model *model, unsigned slot,
 	}
 	call_embedding(model, slot, &above);
 	train_drop_output(model, &above);
-	if (flags & PHILOX_RETAIN)
+	if (flags & PHILOX_PASS_RETAIN)
 		return;
 	if (slot == 0)
 		call_extra(model, TRAIN_CALL_EXTRA_AGAIN, model->extra[1]);
@@ -269,7 +269,7 @@ static void step_out_of_order(struct train_model *model,
 	pending = train_count_pending(model);
 	if (pending > result->pending)
 		result->pending = pending;
-	backward_slot(model, TWICE, PHILOX_RETAIN);
+	backward_slot(model, TWICE, PHILOX_PASS_RETAIN);
 	keep_gradients(model, gradients);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		backward_slot(model, order[i], 0);

@@ -103,11 +103,11 @@ static struct train_calls calls_so_far(const struct train_model *model)
 	const struct philox_device *device = model->device;
 
 	return (struct train_calls){
-		philox_device_calls(device, NULL),
-		philox_device_calls(device, "exec_launch"),
-		philox_device_calls(device, "exec_set_kernel"),
-		philox_device_calls(device, "capture_info"),
-		philox_device_calls(device, "event_record")};
+		philox_device_call_count(device, NULL),
+		philox_device_call_count(device, "exec_launch"),
+		philox_device_call_count(device, "exec_set_kernel"),
+		philox_device_call_count(device, "capture_info"),
+		philox_device_call_count(device, "event_record")};
 }
 
 static void least_and_most(uint64_t *least, uint64_t *most, uint64_t value,
@@ -227,7 +227,7 @@ static void half_step_reordered(struct run *run)
 	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++)
 		replay(run, FORWARD(slot), 0);
 	note_pending(run);
-	replay(run, BACKWARD(TWICE), PHILOX_RETAIN);
+	replay(run, BACKWARD(TWICE), PHILOX_PASS_RETAIN);
 	train_keep_gradient(run->model, TWICE);
 }
 
@@ -273,9 +273,9 @@ static void step_naive(struct run *run)
 	struct train_model *model = run->model;
 
 	if (!model->status)
-		train_check(model, philox_native_launch(model->device,
-							run->graphs[0].exec,
-							model->stream));
+		train_check(model, philox_native_exec_launch(
+					   model->device, run->graphs[0].exec,
+					   model->stream));
 	run->result->replays++;
 }
 

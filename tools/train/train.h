@@ -44,8 +44,8 @@ void train_run(struct train_model *model, enum train_schedule schedule,
 	       struct train_result *result);
 
 /*
- * train_try() makes the graphs of a schedule, or its runner, and takes no step, so
- * that what a device cannot do is known before the runs.
+ * train_try() makes the graphs of a schedule, or its runner, and takes no step,
+ * so that what a device cannot do is known before the runs.
  */
 void train_try(struct train_model *model, enum train_schedule schedule);
 
@@ -75,8 +75,8 @@ void train_runner_open(struct train_model *model);
 void train_runner_close(struct train_model *model, struct train_result *result);
 
 /*
- * train_runner_step() is a step, counted from 0, as calls of these functions: in
- * every second step backwards come out of order, and one of them twice.
+ * train_runner_step() is a step, counted from 0, as calls of these functions:
+ * in every second step backwards come out of order, and one of them twice.
  */
 void train_runner_step(struct train_model *model, uint64_t step,
 		       struct train_result *result);
@@ -140,8 +140,8 @@ struct train_call {
 	enum train_function_id function;
 	enum train_layer layer; /* part of the key */
 	struct philox_call_input inputs[TRAIN_INPUTS_MAX];
-	struct philox_call_value value;
-	struct philox_use use;
+	struct philox_call_param value;
+	struct philox_launch_pass use;
 	struct philox_output outputs[TRAIN_OUTPUTS_MAX]; /* written */
 };
 
@@ -204,7 +204,7 @@ void train_load_check(struct train_model *model);
  * Note [Saved training]
  * ~~~~~~~~~~~~~~~~~~~~~
  * A run is saved in the middle of a step: every slot's forward is pending, one
- * slot has had a backward with PHILOX_RETAIN, no parameter has moved yet.
+ * slot has had a backward with PHILOX_PASS_RETAIN, no parameter has moved yet.
  *
  *   philox train save 1, philox 0.1.0, little-endian
  *   text 9f86d081884c7d65 bytes 4242

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/launch_value.h>
+#include <philox/graph.h>
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "graph/verify/verify.h"
@@ -73,17 +73,17 @@ enum philox_status philox_run_input(struct philox_run *run, size_t index,
 static enum philox_status write_cell(struct philox_run *run, size_t index,
 				     void **cell)
 {
-	const struct philox_call_value *value = &run->call->values[index];
+	const struct philox_call_param *value = &run->call->values[index];
 	struct philox_pool_block block;
 	enum philox_status status =
-		philox_pool_alloc(run->pool, run->stream, PHILOX_VALUE_SIZE, 0,
+		philox_pool_alloc(run->pool, run->stream, PHILOX_PARAM_BYTES, 0,
 				  run->function->values[index].name, &block);
 
 	if (status != PHILOX_OK)
 		return run->verify ? verify_paint(run->verify, NULL, 0, status)
 				   : status;
 	run->taken++;
-	status = philox_value_write(run->runner->context, run->stream,
+	status = philox_param_write(run->runner->context, run->stream,
 				    block.address, value->bytes, value->size);
 	if (status == PHILOX_OK)
 		*cell = block.address;
@@ -93,11 +93,11 @@ static enum philox_status write_cell(struct philox_run *run, size_t index,
 static enum philox_status make_cell(struct philox_run *run, size_t index,
 				    void **cell)
 {
-	const struct philox_call_value *value = &run->call->values[index];
+	const struct philox_call_param *value = &run->call->values[index];
 
 	if (run->kind != PHILOX_CALL_RECORD)
 		return write_cell(run, index, cell);
-	return philox_capture_value(run->runner->context, run->stream,
+	return philox_capture_param(run->runner->context, run->stream,
 				    run->function->values[index].name,
 				    value->bytes, value->size, cell);
 }
@@ -123,7 +123,7 @@ static enum philox_status find_value(struct philox_run *run, size_t index,
 	return status;
 }
 
-enum philox_status philox_run_value(struct philox_run *run, size_t index,
+enum philox_status philox_run_param(struct philox_run *run, size_t index,
 				    const void **address)
 {
 	return body_report(run, find_value(run, index, address));
@@ -227,7 +227,7 @@ static enum philox_status refuse_output(const struct philox_run *run,
 					size_t index, enum philox_status status,
 					const char *why)
 {
-	const struct philox_output_info *info = &run->function->outputs[index];
+	const struct philox_output_desc *info = &run->function->outputs[index];
 
 	return status_set(status, "function '%s': output '%s'%s%s%s %s",
 			  run->function->name, info->name,

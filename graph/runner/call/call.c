@@ -88,10 +88,10 @@ static enum philox_status agree_on_recording(const struct request *request,
 /* How long each part of a recording took, as far as the counts say. */
 static void post_recorded(const struct philox_function *function,
 			  const struct decision *decision,
-			  const struct philox_function_counts *before,
+			  const struct philox_function_stats *before,
 			  uint64_t began)
 {
-	const struct philox_function_counts *now = &function->counts;
+	const struct philox_function_stats *now = &function->counts;
 
 	runner_post(function, PHILOX_LOG_INFO, "recorded", PHILOX_CALL_RECORD,
 		    NULL, runner_time() - began,
@@ -110,7 +110,7 @@ static enum philox_status record(const struct request *request,
 				 struct decision *decision)
 {
 	struct philox_function *function = request->function;
-	const struct philox_function_counts counted = function->counts;
+	const struct philox_function_stats counted = function->counts;
 	const uint64_t began = runner_time();
 	struct recording *made = NULL;
 	enum philox_status status = record_call(request, decision, &made);
@@ -214,7 +214,7 @@ static enum philox_status end_call(const struct request *request,
 /* What this call has added to, with commas between: "moved,limit"; or "". */
 static void write_miss(const struct philox_function *function, char text[80])
 {
-	const struct philox_function_counts *before = &function->runner->traced;
+	const struct philox_function_stats *before = &function->runner->traced;
 	size_t length = 0;
 
 	*text = '\0';
@@ -349,7 +349,7 @@ static enum philox_status record_ahead(const struct request *request,
 				       struct decision *decision)
 {
 	struct philox_function *function = request->function;
-	const struct philox_function_counts before = function->counts;
+	const struct philox_function_stats before = function->counts;
 	const uint64_t began = runner_time();
 	struct recording *made = NULL;
 	struct reason reason;

@@ -82,11 +82,11 @@ static void end_badly_at_last(struct philox_run *run,
 			      struct philox_pool_session *session,
 			      enum philox_status status, uint64_t *allocations)
 {
-	struct philox_pool_report report =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	const struct status_message kept = status_kept();
 
-	if (philox_pool_end(session, status, &report) == PHILOX_OK) {
+	if (philox_pool_session_end(session, status, &report) == PHILOX_OK) {
 		*allocations = report.allocations;
 		fences_passed(run->runner);
 	} else {
@@ -100,10 +100,10 @@ static void end_badly_at_last(struct philox_run *run,
 static enum philox_status end_well(struct philox_run *run,
 				   struct philox_pool_session *session)
 {
-	struct philox_pool_report report =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	enum philox_status status =
-		philox_pool_end(session, PHILOX_OK, &report);
+		philox_pool_session_end(session, PHILOX_OK, &report);
 
 	if (status != PHILOX_OK) {
 		end_badly_at_last(run, session, status, &report.allocations);
@@ -117,8 +117,8 @@ static enum philox_status run_in_session(struct philox_run *run, void **buffers)
 {
 	struct philox_pool_session *session;
 	uint64_t allocations;
-	enum philox_status status =
-		philox_pool_begin(run->runner->pool, run->stream, &session);
+	enum philox_status status = philox_pool_session_begin(
+		run->runner->pool, run->stream, &session);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -243,7 +243,7 @@ enum philox_status eager_call(const struct request *request,
 {
 	const int warmup = decision->kind == PHILOX_CALL_WARMUP;
 	const uint64_t began = runner_time();
-	struct philox_function_counts *counts = &request->function->counts;
+	struct philox_function_stats *counts = &request->function->counts;
 	enum philox_status status =
 		run_once(request, decision->kind, decision->reason.text, 0);
 

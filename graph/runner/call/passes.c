@@ -63,7 +63,7 @@ static void add_pass(struct philox_run *run, struct philox_pass *pass,
 {
 	made->pass = *pass;
 	made->dry = run->dry;
-	if (run->dry && !(made->flags & PHILOX_INFERENCE))
+	if (run->dry && !(made->flags & PHILOX_PASS_INFERENCE))
 		pass->ticket = dry_ticket(&run->callback, made);
 	callback_add(&run->callback, pass, made, !is_recording(run));
 }
@@ -98,7 +98,7 @@ static int is_run_used_up(const struct philox_run *run, uint32_t source)
 
 		if (pass->source == source && pass->backward &&
 		    pass->state == CALLBACK_PASS_COMMITTED &&
-		    !((pass->flags | pass->commit) & PHILOX_RETAIN))
+		    !((pass->flags | pass->commit) & PHILOX_PASS_RETAIN))
 			return 1;
 	}
 	return 0;
@@ -138,13 +138,14 @@ static enum philox_status no_warmup(struct philox_run *run,
 				    const struct philox_region *region,
 				    unsigned flags)
 {
-	if (!(flags & PHILOX_WARMUP))
+	if (!(flags & PHILOX_PASS_WARMUP))
 		return PHILOX_OK;
-	return run_fail(run, status_set(PHILOX_ERROR_INVALID,
-					"region '%s': PHILOX_WARMUP is not for "
-					"bodies of a runner, which are run "
-					"with numbers of their own",
-					region->name));
+	return run_fail(run,
+			status_set(PHILOX_ERROR_INVALID,
+				   "region '%s': PHILOX_PASS_WARMUP is not for "
+				   "bodies of a runner, which are run "
+				   "with numbers of their own",
+				   region->name));
 }
 
 static void not_open(struct philox_pass *pass)
@@ -189,7 +190,8 @@ static enum philox_status begin_forward(struct philox_run *run,
 			       ? begin_given(run, region, flags, pass, &made)
 			       : status;
 	if (run->dry)
-		flags = (flags & ~(unsigned)PHILOX_INFERENCE) | PHILOX_WARMUP;
+		flags = (flags & ~(unsigned)PHILOX_PASS_INFERENCE) |
+			PHILOX_PASS_WARMUP;
 	if (status == PHILOX_OK)
 		status = run_fail(run, philox_forward_begin(region, run->stream,
 							    flags, pass));
@@ -281,7 +283,7 @@ static void as_eager(const struct philox_run *run,
 		return;
 	if (made->entry != NO_ENTRY)
 		*ticket = run->call->uses[made->entry].ticket;
-	*flags |= run->call->uses[source->entry].flags & PHILOX_RETAIN;
+	*flags |= run->call->uses[source->entry].flags & PHILOX_PASS_RETAIN;
 }
 
 /*
@@ -422,7 +424,7 @@ static struct philox_ticket ticket_of(const struct philox_run *run,
 				      const struct callback_pass *pass)
 {
 	if (is_source_used_up(run, pass->source) ||
-	    (pass->flags & PHILOX_INFERENCE))
+	    (pass->flags & PHILOX_PASS_INFERENCE))
 		return (struct philox_ticket){0};
 	return pass->pass.ticket;
 }

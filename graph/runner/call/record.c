@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/launch_value.h>
+#include <philox/graph.h>
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
 #include "graph/runner/function/function.h"
@@ -47,7 +47,7 @@ static enum philox_status keep_ranges(struct recording *recording,
 static enum philox_status check_passes(const struct recording *recording,
 				       const struct philox_run *run)
 {
-	if (philox_graph_uses(recording->graph) == run->callback.n_passes)
+	if (philox_graph_pass_count(recording->graph) == run->callback.n_passes)
 		return PHILOX_OK;
 	return status_set(
 		PHILOX_ERROR_STATE,
@@ -56,7 +56,7 @@ static enum philox_status check_passes(const struct recording *recording,
 		"philox_run_forward_begin()",
 		run->function->name, run->callback.n_passes,
 		status_es(run->callback.n_passes),
-		philox_graph_uses(recording->graph));
+		philox_graph_pass_count(recording->graph));
 }
 
 static enum philox_status keep_uses(struct recording *recording,
@@ -68,8 +68,8 @@ static enum philox_status keep_uses(struct recording *recording,
 		return status;
 	recording->n_uses = run->callback.n_passes;
 	recording->n_entries = run->entries;
-	recording->uses =
-		calloc(run->callback.n_passes + 1, sizeof(struct philox_use));
+	recording->uses = calloc(run->callback.n_passes + 1,
+				 sizeof(struct philox_launch_pass));
 	recording->entries =
 		calloc(run->entries + 1, sizeof(*recording->entries));
 	if (!recording->uses || !recording->entries)
@@ -95,7 +95,7 @@ static enum philox_status keep_values(struct recording *recording,
 	for (size_t i = 0; status == PHILOX_OK && i < function->n_values; i++) {
 		recording->values[i] = SIZE_MAX;
 		if (run->values[i])
-			status = philox_graph_value_index(
+			status = philox_graph_param_index(
 				recording->graph, function->values[i].name,
 				&recording->values[i]);
 	}
@@ -207,7 +207,7 @@ static uint64_t count_bytes(const struct recording *recording)
 	       function->n_values *
 		       (sizeof(size_t) + sizeof(struct philox_state)) +
 	       recording->n_ranges * sizeof(struct block_range) +
-	       recording->n_uses * sizeof(struct philox_use) +
+	       recording->n_uses * sizeof(struct philox_launch_pass) +
 	       recording->n_entries * entry +
 	       pool_checkpoint_blocks(recording->checkpoint) * 64 +
 	       graph_bytes(recording->graph);
@@ -348,9 +348,9 @@ static void roll_back(struct philox_pool_session **session,
 	if (!*session)
 		return;
 	kept = status_kept();
-	philox_pool_end(*session,
-			status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
-			NULL);
+	philox_pool_session_end(
+		*session, status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
+		NULL);
 	status_restore(&kept);
 	*session = NULL;
 }
@@ -358,10 +358,10 @@ static void roll_back(struct philox_pool_session **session,
 static enum philox_status end_session_well(struct philox_run *run,
 					   struct philox_pool_session *session)
 {
-	struct philox_pool_report report =
-		PHILOX_INIT(struct philox_pool_report);
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
 	enum philox_status status =
-		philox_pool_end(session, PHILOX_OK, &report);
+		philox_pool_session_end(session, PHILOX_OK, &report);
 
 	return status == PHILOX_OK ? run_check_memory(run, report.allocations)
 				   : status;
@@ -378,7 +378,7 @@ static enum philox_status capture(struct philox_run *run,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "function '%s': ", run->function->name);
-	status = philox_pool_begin(runner->pool, run->stream, &session);
+	status = philox_pool_session_begin(runner->pool, run->stream, &session);
 	if (status != PHILOX_OK) {
 		kept = status_kept();
 		own_cancel(runner->context, run->stream);

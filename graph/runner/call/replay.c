@@ -1,7 +1,7 @@
 /*
  * graph/runner/call/replay.c - launching a recording for a call
  */
-#include <philox/launch_value.h>
+#include <philox/graph.h>
 #include "graph/pool/pool.h"
 #include "graph/runner/function/function.h"
 #include "graph/runner/call/call.h"
@@ -15,7 +15,7 @@ static enum philox_status set_values(const struct recording *recording,
 	for (size_t i = 0;
 	     status == PHILOX_OK && i < recording->function->n_values; i++)
 		if (recording->values[i] != SIZE_MAX)
-			status = philox_graph_set_value(
+			status = philox_graph_set_param(
 				recording->graph, recording->values[i],
 				call->values[i].bytes, call->values[i].size);
 	return status;
@@ -73,8 +73,8 @@ static enum philox_status queue_work(const struct request *request,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = philox_native_launch(runner_device(function->runner),
-				      recording->graph->exec, stream);
+	status = philox_native_exec_launch(runner_device(function->runner),
+					   recording->graph->exec, stream);
 	if (status != PHILOX_OK) {
 		recording->spoiled = status == PHILOX_ERROR_INVALID;
 		return status_prefix(status, "function '%s': ", function->name);
@@ -247,7 +247,7 @@ static enum philox_status launch_recording(const struct request *request,
 {
 	const int first = !recording->launched;
 	const uint64_t began = runner_time();
-	struct philox_function_counts *counts = &request->function->counts;
+	struct philox_function_stats *counts = &request->function->counts;
 	enum philox_status status = make_ready(recording, request->call);
 
 	if (status == PHILOX_OK)

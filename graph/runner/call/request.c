@@ -35,7 +35,7 @@ static enum philox_status check_count(const struct philox_function *function,
 static enum philox_status check_value(const struct philox_function *function,
 				      const struct philox_call *call, size_t i)
 {
-	const struct philox_call_value *value = &call->values[i];
+	const struct philox_call_param *value = &call->values[i];
 
 	if (value->bytes && value->size == function->values[i].bytes)
 		return PHILOX_OK;
@@ -54,16 +54,17 @@ static enum philox_status check_call_use(const struct philox_function *function,
 					 const struct philox_call *call,
 					 size_t i)
 {
-	const struct philox_use *use = &call->uses[i];
+	const struct philox_launch_pass *use = &call->uses[i];
 
-	if (!use->reserved && !(use->flags & ~(uint32_t)PHILOX_RETAIN))
+	if (!use->reserved && !(use->flags & ~(uint32_t)PHILOX_PASS_RETAIN))
 		return PHILOX_OK;
 	return status_set(
 		PHILOX_ERROR_INVALID,
 		"function '%s', use %zu: %s is 0x%" PRIx32 ", but %s",
 		function->name, i, use->reserved ? "reserved" : "flags",
 		use->reserved ? use->reserved : use->flags,
-		use->reserved ? "must be 0" : "a use takes PHILOX_RETAIN only");
+		use->reserved ? "must be 0"
+			      : "a use takes PHILOX_PASS_RETAIN only");
 }
 
 static enum philox_status check_lists(const struct philox_function *function,

@@ -183,7 +183,7 @@ enum philox_status run_take_buffer(struct philox_run *run, size_t index,
 				   void **buffer)
 {
 	struct philox_pool *pool = run->pool;
-	const struct philox_input *input = &run->function->inputs[index];
+	const struct philox_input_desc *input = &run->function->inputs[index];
 	struct philox_pool_block block;
 	const unsigned flags =
 		set_pool_flags(pool, pool->flags & ~(unsigned)PHILOX_POOL_FILL);

@@ -65,7 +65,7 @@ static int add_values(const struct recording *recording,
 	int changed = 0;
 
 	for (size_t i = 0; i < function->n_values; i++) {
-		const struct philox_call_value *now = &call->values[i];
+		const struct philox_call_param *now = &call->values[i];
 
 		if (memcmp(&recording->given[i], now->bytes, now->size) == 0)
 			continue;
@@ -85,7 +85,7 @@ static int add_inputs(const struct recording *recording,
 	const struct philox_function *function = recording->function;
 
 	for (size_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_input *input = &function->inputs[i];
+		const struct philox_input_desc *input = &function->inputs[i];
 
 		if (recording->inputs[i] == call->inputs[i].address)
 			continue;
@@ -289,7 +289,7 @@ static enum philox_status place_all_inputs(struct replay_check *check,
 static struct verify_item output_item(const struct replay_check *check,
 				      const struct philox_run *run, size_t i)
 {
-	const struct philox_output_info *info = &run->function->outputs[i];
+	const struct philox_output_desc *info = &run->function->outputs[i];
 
 	return (struct verify_item){
 		.what = "output",
@@ -304,7 +304,7 @@ static struct verify_item output_item(const struct replay_check *check,
 static struct verify_item input_item(const struct replay_check *check,
 				     uint32_t i)
 {
-	const struct philox_input *info =
+	const struct philox_input_desc *info =
 		&check->recording->function->inputs[i];
 	const struct philox_call_input *input =
 		&check->request->call->inputs[i];
@@ -319,8 +319,8 @@ static struct verify_item input_item(const struct replay_check *check,
 }
 
 /*
- * Outputs first, then inputs that are mutated: the same in each run. In an input
- * that is as it was, there is nothing to compare.
+ * Outputs first, then inputs that are mutated: the same in each run. In an
+ * input that is as it was, there is nothing to compare.
  */
 static enum philox_status place_items(struct replay_check *check,
 				      const struct philox_run *run)
@@ -443,7 +443,7 @@ static enum philox_status run_for_check(struct philox_verify *verify)
 
 /* Runners with long names may have the beginning of one in common. */
 static enum philox_status name_spare(struct philox_runner *runner,
-				     struct philox_pool_options *options)
+				     struct philox_pool_desc *options)
 {
 	enum philox_status status = PHILOX_ERROR_EXISTS;
 	char name[64];
@@ -464,8 +464,7 @@ static enum philox_status name_spare(struct philox_runner *runner,
 
 static enum philox_status make_spare(struct philox_runner *runner)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 
 	if (runner->spare)
 		return PHILOX_OK;

@@ -68,7 +68,7 @@ void policy_fill(struct philox_policy *policy)
 /* --- counts --------------------------------------------------------------- */
 
 #define COUNT(text, field) \
-	FIELD(NUMBER, struct philox_function_counts, field, text)
+	FIELD(NUMBER, struct philox_function_stats, field, text)
 
 const struct field count_calls[] = {
 	{COUNT("eager", eager)},   {COUNT("warm-up", warmup), .name = "warmup"},

@@ -8,22 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/fill.h>
-#include <philox/launch_value.h>
+#include <philox/graph.h>
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "lib/base/base.h"
 #include "lib/device/device.h"
 
 /* The sizes of the structs' first versions. */
-#define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_options, agree)
-OPTIONS_NO_PADDING(struct philox_function_options, agree);
-#define COUNTS_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_function_counts, verify_ns)
-OPTIONS_NO_PADDING(struct philox_function_counts, verify_ns);
+#define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_desc, agree)
+OPTIONS_NO_PADDING(struct philox_function_desc, agree);
+#define COUNTS_SIZE_FIRST OPTIONS_FIRST(struct philox_function_stats, verify_ns)
+OPTIONS_NO_PADDING(struct philox_function_stats, verify_ns);
 
 #define PARTS_MAX     (1u << 20)
 #define ALIGNMENT_MAX 65536
-#define ELEMENTS_MAX  PHILOX_ELEMENTS(PHILOX_I64)
+#define ELEMENTS_MAX  PHILOX_ELEMENTS(PHILOX_DTYPE_I64)
 
 /* --- checks ------------------------------------------------------------------- */
 
@@ -47,7 +46,7 @@ static enum philox_status check_name_of(const char *function, const char *what,
 static enum philox_status check_input_info(const char *function,
 					   const void *part)
 {
-	const struct philox_input *input = part;
+	const struct philox_input_desc *input = part;
 
 	if (input->kind > PHILOX_INPUT_AUTOMATIC)
 		return refuse_part(function, "input", input->name,
@@ -77,7 +76,7 @@ static enum philox_status check_input_info(const char *function,
 static enum philox_status check_output_info(const char *function,
 					    const void *part)
 {
-	const struct philox_output_info *output = part;
+	const struct philox_output_desc *output = part;
 
 	if (output->elements > ELEMENTS_MAX)
 		return refuse_part(function, "output", output->name,
@@ -91,9 +90,9 @@ static enum philox_status check_output_info(const char *function,
 static enum philox_status check_value_info(const char *function,
 					   const void *part)
 {
-	const struct philox_value *value = part;
+	const struct philox_param_desc *value = part;
 
-	if (!value->bytes || value->bytes > PHILOX_VALUE_SIZE)
+	if (!value->bytes || value->bytes > PHILOX_PARAM_BYTES)
 		return refuse_part(function, "value", value->name,
 				   "has no size in 1 .. 16");
 	if (value->reserved[0] || value->reserved[1])
@@ -187,7 +186,7 @@ static enum philox_status check_policy(const char *function,
 
 /* A dry warm-up would be one process's alone. */
 static enum philox_status check_agreement(
-	const struct philox_function_options *options)
+	const struct philox_function_desc *options)
 {
 	const int collective =
 		(options->flags & PHILOX_FUNCTION_COLLECTIVE) != 0;
@@ -208,7 +207,7 @@ static enum philox_status check_agreement(
 }
 
 static enum philox_status check_function(
-	const struct philox_function_options *options)
+	const struct philox_function_desc *options)
 {
 	const char *name = options->name;
 	enum philox_status status;
@@ -240,7 +239,7 @@ static enum philox_status check_function(
 }
 
 static enum philox_status check_all_parts(
-	const struct philox_function_options *options)
+	const struct philox_function_desc *options)
 {
 	const struct parts parts[] = {
 		{"input", options->inputs, options->n_inputs,
@@ -282,7 +281,7 @@ static void *copy_array(const void *items, size_t n, size_t size, int *failed)
 
 /* On a failure what was copied is freed by function_free(). */
 static int copy_parts(struct philox_function *function,
-		      const struct philox_function_options *options)
+		      const struct philox_function_desc *options)
 {
 	int failed = 0;
 
@@ -300,14 +299,14 @@ static int copy_parts(struct philox_function *function,
 	function->n_outputs = options->n_outputs;
 	function->n_values = options->n_values;
 	for (size_t i = 0; i < function->n_inputs; i++) {
-		struct philox_input *input = &function->inputs[i];
+		struct philox_input_desc *input = &function->inputs[i];
 
 		function->automatic |= input->kind == PHILOX_INPUT_AUTOMATIC;
 		input->name = copy_text(input->name, &failed);
 		input->origin = copy_text(input->origin, &failed);
 	}
 	for (size_t i = 0; i < function->n_outputs; i++) {
-		struct philox_output_info *output = &function->outputs[i];
+		struct philox_output_desc *output = &function->outputs[i];
 
 		output->name = copy_text(output->name, &failed);
 		output->origin = copy_text(output->origin, &failed);
@@ -407,12 +406,11 @@ static enum philox_status check_free_name(const struct philox_runner *runner,
 }
 
 static enum philox_status make_function(
-	struct philox_runner *runner,
-	const struct philox_function_options *given,
+	struct philox_runner *runner, const struct philox_function_desc *given,
 	struct philox_function **out)
 {
 	const uint64_t began = runner_time();
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	struct philox_function *made;
 	enum philox_status status =
 		options_copy("function options", given, given->size,
@@ -454,7 +452,7 @@ static enum philox_status make_function(
 
 enum philox_status philox_function_create(
 	struct philox_runner *runner,
-	const struct philox_function_options *options,
+	const struct philox_function_desc *options,
 	struct philox_function **function)
 {
 	enum philox_status status;
@@ -502,8 +500,8 @@ const char *philox_function_reason(const struct philox_function *function)
 	return function ? function->reason : "";
 }
 
-enum philox_status philox_function_count(struct philox_function *function,
-					 struct philox_function_counts *counts)
+enum philox_status philox_function_get_stats(
+	struct philox_function *function, struct philox_function_stats *counts)
 {
 	enum philox_status status;
 

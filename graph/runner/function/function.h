@@ -15,14 +15,14 @@ extern const char *const input_kinds[], *const input_flags[];
 
 /*
  * Of struct philox_policy. By name a number of calls without a limit is "never"
- * throughout. policy_wrong() names a field that has a value that it cannot have,
- * or is NULL; policy_fill() puts the defaults in.
+ * throughout. policy_wrong() names a field that has a value that it cannot
+ * have, or is NULL; policy_fill() puts the defaults in.
  */
 extern const struct field policy_fields[];
 const char *policy_wrong(const struct philox_policy *policy);
 void policy_fill(struct philox_policy *policy);
 
-/* Of struct philox_function_counts. */
+/* Of struct philox_function_stats. */
 extern const struct field count_calls[], count_bodies[], count_prepared[],
 	count_misses[], count_verified[], count_kept[];
 
@@ -41,10 +41,11 @@ int run_is_ours(const struct philox_run *run);
 enum philox_status run_check(const struct philox_run *run);
 
 /*
- * script_begin() begins a run; script_step() takes its next step: ERROR_MISMATCH
- * if an earlier run did something else, ERROR_MEMORY. script_end() ends it: an
- * earlier run may have done more. script_forget() forgets what a run did that
- * does not count. script_free() frees one, and has it be empty.
+ * script_begin() begins a run; script_step() takes its next step:
+ * ERROR_MISMATCH if an earlier run did something else, ERROR_MEMORY.
+ * script_end() ends it: an earlier run may have done more. script_forget()
+ * forgets what a run did that does not count. script_free() frees one, and has
+ * it be empty.
  *
  * script_same_step() is whether two steps do the same.
  *
@@ -63,7 +64,7 @@ void script_unshare(struct script_share *share);
 /* --- agree: processes settle on what a call is executed as ---------------- */
 
 /*
- * See `agree` of struct philox_function_options. Functions that are not
+ * See `agree` of struct philox_function_desc. Functions that are not
  * PHILOX_FUNCTION_COLLECTIVE ask nobody, and it costs them nothing.
  */
 
@@ -78,8 +79,8 @@ enum philox_status agree_on(struct philox_function *function,
 			    enum philox_call_kind *agreed);
 
 /*
- * agree_failed() asks with NONE, for a call that cannot be made, and returns its
- * error with the thread's message as it was, whatever the others say.
+ * agree_failed() asks with NONE, for a call that cannot be made, and returns
+ * its error with the thread's message as it was, whatever the others say.
  */
 enum philox_status agree_failed(struct philox_function *function,
 				enum philox_status status);
@@ -101,11 +102,11 @@ void key_drop(struct philox_function *function, struct key *key);
 void keys_free(struct philox_function *function);
 
 /*
- * Several keys at once. key_new() makes one that is in no list: all is 0 but its
- * bytes; NULL: no memory. keys_replace() frees the keys of a function, which
- * have no recordings, and puts those of a list, in the reverse of its order,
- * into an empty map that has room for them, which becomes the function's.
- * keys_free_list() frees a list.
+ * Several keys at once. key_new() makes one that is in no list: all is 0 but
+ * its bytes; NULL: no memory. keys_replace() frees the keys of a function,
+ * which have no recordings, and puts those of a list, in the reverse of its
+ * order, into an empty map that has room for them, which becomes the
+ * function's. keys_free_list() frees a list.
  */
 struct key *key_new(const struct philox_function *function, const void *bytes,
 		    size_t size);
@@ -167,7 +168,8 @@ int inputs_same(const struct recording *recording,
 
 /*
  * inputs_unrecordable() returns the name of an input because of which the calls
- * of a key cannot be recorded: mutated, copied and not written back. NULL: none.
+ * of a key cannot be recorded: mutated, copied and not written back. NULL:
+ * none.
  */
 const char *inputs_unrecordable(const struct philox_function *function,
 				const struct key *key,
@@ -175,8 +177,8 @@ const char *inputs_unrecordable(const struct philox_function *function,
 
 /*
  * inputs_moved() writes which static inputs are elsewhere than in a recording,
- * all of them as far as there is room, and returns the first one's name, NULL if
- * there is none.
+ * all of them as far as there is room, and returns the first one's name, NULL
+ * if there is none.
  */
 const char *inputs_moved(const struct recording *recording,
 			 const struct philox_call *call, char *text,
@@ -200,8 +202,8 @@ enum philox_status inputs_copy_back(struct philox_function *function,
 
 /*
  * recording_make() makes an empty one for a call. recording_keep() has it found
- * from then on, and recording_played() counts a replay. recording_retire() has it
- * found no more, recordings_retire() all those of a key,
+ * from then on, and recording_played() counts a replay. recording_retire() has
+ * it found no more, recordings_retire() all those of a key,
  * recordings_retire_useless() those that are stale or spoiled, see below: their
  * launches may still be under way, and so runner_retire.c frees them. `why`, in
  * words that live on, is for the reason of the next recording of the key; NULL:
@@ -249,7 +251,8 @@ struct recording *recording_find(const struct philox_function *function,
 /*
  * expected_warm_up() tells whether a call that could be recorded is to be a
  * warm-up since the key's body has not run in this process. expected_dry() has
- * such a key warmed up dry, if the policy has dry warm-ups and it does not wait.
+ * such a key warmed up dry, if the policy has dry warm-ups and it does not
+ * wait.
  */
 int expected_warm_up(const struct key *key, const struct philox_policy *policy);
 void expected_dry(struct key *key, const struct philox_policy *policy);
@@ -269,8 +272,8 @@ void expected_end(struct key *key, struct philox_function *function);
 
 /*
  * retired_mark() has an event on a stream, after a call's work, tell when the
- * launches of recordings that were retired are over; retired_sweep() frees those for which
- * it has come. What fails is done after a later call.
+ * launches of recordings that were retired are over; retired_sweep() frees
+ * those for which it has come. What fails is done after a later call.
  */
 void retired_mark(struct philox_runner *runner, philox_stream stream);
 void retired_sweep(struct philox_runner *runner);

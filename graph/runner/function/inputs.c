@@ -9,13 +9,13 @@
 /* An automatic input that has moved so often is copied. */
 #define AUTOMATIC_MOVES 2
 
-static int is_mutated(const struct philox_input *input)
+static int is_mutated(const struct philox_input_desc *input)
 {
 	return (input->flags & PHILOX_INPUT_MUTATED) != 0;
 }
 
 /* Mutated, and the caller's memory would not see it. */
-static int is_lost(const struct philox_input *input)
+static int is_lost(const struct philox_input_desc *input)
 {
 	return is_mutated(input) && !(input->flags & PHILOX_INPUT_WRITE_BACK);
 }
@@ -96,7 +96,8 @@ enum philox_status inputs_fit(const struct philox_function *function,
 	return PHILOX_OK;
 }
 
-static int note_input(const struct philox_input *input, struct key_input *noted,
+static int note_input(const struct philox_input_desc *input,
+		      struct key_input *noted,
 		      const struct philox_call_input *now, int first)
 {
 	if (!first && noted->last != now->address)
@@ -185,7 +186,7 @@ int inputs_same(const struct recording *recording,
 	return 1;
 }
 
-static void add_moved(const struct philox_input *input, const void *from,
+static void add_moved(const struct philox_input_desc *input, const void *from,
 		      const void *to, char *text, size_t size)
 {
 	size_t length = strlen(text);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/version.h>
+#include <philox/status.h>
 #include "graph/runner/plan/plan.h"
 
 /* A value in words: a text in quotation marks, or a number. */

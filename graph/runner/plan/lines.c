@@ -1,8 +1,8 @@
 /*
  * graph/runner/plan/lines.c - a plan, written and read: see Note [Plan]
  *
- * A text is read once, line by line. Tables grow with the lines read, never with
- * a number that the text announces.
+ * A text is read once, line by line. Tables grow with the lines read, never
+ * with a number that the text announces.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -399,7 +399,7 @@ static void read_key(struct plan_reader *reader)
 }
 
 /* An automatic input is copied, unless what is written to it would be lost. */
-static int may_be_a_copy(const struct philox_input *input)
+static int may_be_a_copy(const struct philox_input_desc *input)
 {
 	return input->kind == PHILOX_INPUT_AUTOMATIC &&
 	       input->flags != PHILOX_INPUT_MUTATED;
@@ -483,9 +483,9 @@ static void read_part(struct plan_reader *reader, size_t index)
 	struct reader *in = &reader->in;
 	struct plan_function *function;
 	union {
-		struct philox_input input;
-		struct philox_output_info output;
-		struct philox_value value;
+		struct philox_input_desc input;
+		struct philox_output_desc output;
+		struct philox_param_desc value;
 	} read;
 	size_t n;
 

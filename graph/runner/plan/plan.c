@@ -36,42 +36,43 @@ const struct field plan_function_fields[] = {
 	FIELDS_END};
 
 static const struct field input_fields[] = {
-	{NAME(philox_input)},
-	{FIELD(CHOICE, struct philox_input, kind, NULL), .name = "kind",
+	{NAME(philox_input_desc)},
+	{FIELD(CHOICE, struct philox_input_desc, kind, NULL), .name = "kind",
 	 .spoken = "the kind", .words = input_kinds,
 	 .what = "a kind of inputs"},
-	{FIELD(FLAGS, struct philox_input, flags, "flags"),
+	{FIELD(FLAGS, struct philox_input_desc, flags, "flags"),
 	 .words = input_flags},
-	{SIZE(philox_input, "alignment", alignment), .spoken = "the alignment"},
-	{NUMBER(philox_input, "elements", elements)},
+	{SIZE(philox_input_desc, "alignment", alignment),
+	 .spoken = "the alignment"},
+	{NUMBER(philox_input_desc, "elements", elements)},
 	FIELDS_END};
 
 static const struct field output_fields[] = {
-	{NAME(philox_output_info)},
-	{NUMBER(philox_output_info, "elements", elements)},
+	{NAME(philox_output_desc)},
+	{NUMBER(philox_output_desc, "elements", elements)},
 	FIELDS_END};
 
 static const struct field value_fields[] = {
-	{NAME(philox_value)},
-	{SIZE(philox_value, "bytes", bytes), .spoken = "the size"},
+	{NAME(philox_param_desc)},
+	{SIZE(philox_param_desc, "bytes", bytes), .spoken = "the size"},
 	FIELDS_END};
 
 const struct plan_part plan_parts[PLAN_PARTS] = {
 	{"input",
 	 input_fields,
-	 sizeof(struct philox_input),
+	 sizeof(struct philox_input_desc),
 	 offsetof(struct plan_function, inputs),
 	 {NUMBER(plan_function, "inputs", n_inputs),
 	  .spoken = "how many inputs it has"}},
 	{"output",
 	 output_fields,
-	 sizeof(struct philox_output_info),
+	 sizeof(struct philox_output_desc),
 	 offsetof(struct plan_function, outputs),
 	 {NUMBER(plan_function, "outputs", n_outputs),
 	  .spoken = "how many outputs it has"}},
 	{"value",
 	 value_fields,
-	 sizeof(struct philox_value),
+	 sizeof(struct philox_param_desc),
 	 offsetof(struct plan_function, values),
 	 {NUMBER(plan_function, "values", n_values),
 	  .spoken = "how many values it has"}}};

@@ -38,9 +38,9 @@
  *   checksum 0123456789abcdef bytes 910
  *
  * Lines are as in Note [Saved context], lib/save/save.h: words with one space
- * between, numbers without leading zeros, names in quotation marks, one spelling
- * for the same contents. There is no address in it, no graph and no number of a
- * device. All lines (the longest are broken here), in this order:
+ * between, numbers without leading zeros, names in quotation marks, one
+ * spelling for the same contents. There is no address in it, no graph and no
+ * number of a device. All lines (the longest are broken here), in this order:
  *
  *  philox plan V      The version, 1. A reader refuses a newer one, after which
  *                     anything may follow.
@@ -93,14 +93,14 @@
  *                     those above, unless it was destroyed.
  *  checksum H bytes B As in a saved context. Nothing follows.
  *
- * Loading. As long as the body of a key has not run in this process, a call that
- * would be recorded, or would have been replayed, first warms it up (`dry` of
- * the policy, or `warmups`). Recordings of the plan are expected of their key: a
- * call without a recording is recorded as long as one is, whatever `limit`,
- * `after` and PHILOX_MOVED_ERROR say, and that recording counts as one that was
- * replayed, then as one that was prepared, then as one that was not replayed, as
- * many as there were of each. None are expected any more when the recordings
- * that they stand for would have been retired.
+ * Loading. As long as the body of a key has not run in this process, a call
+ * that would be recorded, or would have been replayed, first warms it up (`dry`
+ * of the policy, or `warmups`). Recordings of the plan are expected of their
+ * key: a call without a recording is recorded as long as one is, whatever
+ * `limit`, `after` and PHILOX_MOVED_ERROR say, and that recording counts as one
+ * that was replayed, then as one that was prepared, then as one that was not
+ * replayed, as many as there were of each. None are expected any more when the
+ * recordings that they stand for would have been retired.
  */
 
 #define PLAN_VERSION   1
@@ -125,9 +125,9 @@ struct plan_key {
 struct plan_function {
 	char *name;
 	uint32_t mode, flags;
-	struct philox_input *inputs; /* without origins */
-	struct philox_output_info *outputs;
-	struct philox_value *values;
+	struct philox_input_desc *inputs; /* without origins */
+	struct philox_output_desc *outputs;
+	struct philox_param_desc *values;
 	size_t n_inputs, n_outputs, n_values;
 	struct philox_policy policy;
 	struct plan_script *scripts;
@@ -242,9 +242,9 @@ enum philox_status plan_read(const char *text, size_t size, struct plan *plan);
 enum philox_status plan_take(struct philox_runner *runner, struct plan *plan);
 
 /*
- * plan_list_functions() lists the functions of a runner that were not destroyed,
- * in order of name, for the caller to free; NULL: no memory. plan_signature() is
- * one without its keys.
+ * plan_list_functions() lists the functions of a runner that were not
+ * destroyed, in order of name, for the caller to free; NULL: no memory.
+ * plan_signature() is one without its keys.
  */
 struct philox_function **plan_list_functions(const struct philox_runner *runner,
 					     size_t *n);

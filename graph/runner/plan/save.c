@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/plan.h>
+#include <philox/runner.h>
 #include "graph/pool/pool.h"
 #include "graph/runner/plan/plan.h"
 #include "graph/runner/state/state.h"
@@ -40,8 +40,8 @@ static enum philox_status save_plan(struct philox_runner *runner,
 	return runner_report(runner, NULL, status);
 }
 
-enum philox_status philox_runner_save_text(struct philox_runner *runner,
-					   char **text, size_t *size)
+enum philox_status philox_plan_save_text(struct philox_runner *runner,
+					 char **text, size_t *size)
 {
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
@@ -51,8 +51,8 @@ enum philox_status philox_runner_save_text(struct philox_runner *runner,
 			 (struct text_target){.text = text, .size = size});
 }
 
-enum philox_status philox_runner_save(struct philox_runner *runner,
-				      const char *path)
+enum philox_status philox_plan_save(struct philox_runner *runner,
+				    const char *path)
 {
 	if (!runner || !path)
 		return context_null(runner ? runner->context : NULL,
@@ -154,8 +154,8 @@ static enum philox_status load_plan(struct philox_runner *runner,
 	return status;
 }
 
-enum philox_status philox_runner_load_text(struct philox_runner *runner,
-					   const char *text, size_t size)
+enum philox_status philox_plan_load_text(struct philox_runner *runner,
+					 const char *text, size_t size)
 {
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
@@ -164,8 +164,8 @@ enum philox_status philox_runner_load_text(struct philox_runner *runner,
 	return runner_report(runner, NULL, load_plan(runner, text, size));
 }
 
-enum philox_status philox_runner_load(struct philox_runner *runner,
-				      const char *path)
+enum philox_status philox_plan_load(struct philox_runner *runner,
+				    const char *path)
 {
 	struct text text;
 	enum philox_status status;

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <philox/version.h>
+#include <philox/status.h>
 #include "graph/pool/pool.h"
 #include "graph/runner/plan/plan.h"
 

@@ -130,7 +130,7 @@ const struct field text_live_fields[] = {
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void write_counts(FILE *out, const struct philox_function_counts *counts)
+static void write_counts(FILE *out, const struct philox_function_stats *counts)
 {
 	for (size_t i = 0; i < TEXT_COUNTS; i++) {
 		if (text_counts[i].word)

@@ -91,7 +91,7 @@ static void copy_signature(struct text_copying *copying,
 
 	to->inputs.first = text->n_parts;
 	for (size_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_input *input = &function->inputs[i];
+		const struct philox_input_desc *input = &function->inputs[i];
 
 		copy_part(copying, TEXT_INPUT, input->name, input->origin,
 			  &(struct text_part){.kind = input->kind,
@@ -115,7 +115,7 @@ static void copy_signature(struct text_copying *copying,
 	to->values.n = function->n_values;
 }
 
-static void drop_times(struct philox_function_counts *counts)
+static void drop_times(struct philox_function_stats *counts)
 {
 	counts->create_ns = counts->dry_ns = counts->eager_ns = 0;
 	counts->warmup_ns = counts->record_ns = counts->instantiate_ns = 0;
@@ -573,8 +573,8 @@ static size_t block_length(const char *from)
 }
 
 /*
- * From the first address of inputs that moved on: to the next part of the reason,
- * or its end. The list may be cut, wherever its addresses let it.
+ * From the first address of inputs that moved on: to the next part of the
+ * reason, or its end. The list may be cut, wherever its addresses let it.
  */
 static const char *skip_moves(const char *from)
 {

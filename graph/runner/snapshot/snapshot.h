@@ -49,9 +49,9 @@
  * Lines are as in Note [Saved context]: words with one space between, numbers
  * without leading zeros, names in quotation marks, one spelling for the same
  * contents (some lines are broken here). There are places and no addresses,
- * numbers of the text's own and no times: so the same calls give the same text on
- * each device, but for what Note [Snapshot] says of the pool, and for `bytes` of
- * recordings, of which a device may need some for itself. All lines:
+ * numbers of the text's own and no times: so the same calls give the same text
+ * on each device, but for what Note [Snapshot] says of the pool, and for
+ * `bytes` of recordings, of which a device may need some for itself. All lines:
  *
  *  philox runner V    The version, 1. A reader refuses a newer one, after which
  *                     anything may follow.
@@ -68,7 +68,7 @@
  *  policy ...         As it is in force (struct philox_policy): `never` is
  *                     PHILOX_NEVER, and a `limit` of 0 too.
  *  calls ... bodies ... misses ... verified ... kept ...
- *                     As in struct philox_function_counts.
+ *                     As in struct philox_function_stats.
  *  reason TEXT        Why the last call that ran the body did so, "" if there was
  *                     none. What is no number of this text is left out of it:
  *                     addresses are "0x..", blocks "block #",
@@ -84,7 +84,7 @@
  *                     one was refused, in the words of `reason`.
  *  recording N key K replays R by call|prepare bytes B passes P writes W
  *      ranges G       In order of N, which counts those of the runner from 1.
- *                     Bytes are those of struct philox_function_counts; W are
+ *                     Bytes are those of struct philox_function_stats; W are
  *                     bytes of the pool, in G ranges.
  *  from memory I static|copied
  *  from function F output O recording N static|copied
@@ -157,7 +157,7 @@ struct text_function {
 	int gone;
 	uint32_t mode, flags;
 	struct philox_policy policy;
-	struct philox_function_counts counts; /* without times */
+	struct philox_function_stats counts; /* without times */
 	char reason[256];
 	struct text_part_of inputs, outputs, values, keys, recordings;
 };
@@ -187,8 +187,8 @@ struct runner_text {
 };
 
 /*
- * The fields of its lines. A line of counts has a word, or is the rest of the one
- * before; of a part, by its kind.
+ * The fields of its lines. A line of counts has a word, or is the rest of the
+ * one before; of a part, by its kind.
  */
 #define TEXT_COUNTS 6
 extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];

@@ -129,7 +129,7 @@ static enum philox_status refuse_stale(const struct output_slot *slot,
 				       const struct philox_output *output)
 {
 	const struct philox_function *function = slot->function;
-	const struct philox_output_info *info =
+	const struct philox_output_desc *info =
 		&function->outputs[slot->output];
 	const char *open = *info->origin ? " (" : "";
 	const char *close = *info->origin ? ")" : "";

@@ -120,9 +120,9 @@ enum philox_status philox_output_set_data(struct philox_runner *runner,
 	return leave(runner, PHILOX_OK, within);
 }
 
-enum philox_status philox_output_data(struct philox_runner *runner,
-				      const struct philox_output *output,
-				      void **data)
+enum philox_status philox_output_get_data(struct philox_runner *runner,
+					  const struct philox_output *output,
+					  void **data)
 {
 	struct output_slot *slot;
 	int within;
@@ -271,7 +271,7 @@ static size_t end_paths(struct philox_runner *runner, unsigned flags)
 
 		if (!slot->live)
 			continue;
-		keeper = flags & PHILOX_STEP_ALL
+		keeper = flags & PHILOX_STEP_RELEASE_ALL
 				 ? NULL
 				 : keeper_of(runner, slot->path);
 		if (!keeper) {
@@ -293,7 +293,7 @@ static enum philox_status begin_step(struct philox_runner *runner,
 	size_t n;
 	enum philox_status status;
 
-	if (flags & ~(unsigned)PHILOX_STEP_ALL)
+	if (flags & ~(unsigned)PHILOX_STEP_RELEASE_ALL)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "runner '%s': flags of a step are 0x%x, but "
 				  "all that are known are 0x1",
@@ -307,9 +307,9 @@ static enum philox_status begin_step(struct philox_runner *runner,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_step_begin(struct philox_runner *runner,
-				     philox_stream stream, unsigned flags,
-				     size_t *kept)
+enum philox_status philox_runner_step_begin(struct philox_runner *runner,
+					    philox_stream stream,
+					    unsigned flags, size_t *kept)
 {
 	enum philox_status status;
 

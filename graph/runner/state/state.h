@@ -31,10 +31,10 @@
  * compared, and what it writes is in these ranges. So there are no paths and no
  * parents here.
  *
- * An eager call runs in a session of its own, as a warm-up does, which is rolled
- * back if it fails. It may be given memory that recordings use, and does not
- * harm them. A dry warm-up is one that is undone although it went well, whose
- * passes reserve nothing.
+ * An eager call runs in a session of its own, as a warm-up does, which is
+ * rolled back if it fails. It may be given memory that recordings use, and does
+ * not harm them. A dry warm-up is one that is undone although it went well,
+ * whose passes reserve nothing.
  *
  * Order. All work of a runner is in the chain of its pool (Note [Pools]), and
  * comes after the fences on other streams at which outputs were released. Such
@@ -42,8 +42,8 @@
  * chain's last link; a launch that failed half-way becomes that, too.
  *
  * Going. A recording that is not used any more, since it was retired or its key
- * was dropped, is freed when an event after all of its launches has come, and no
- * output needs its checkpoint.
+ * was dropped, is freed when an event after all of its launches has come, and
+ * no output needs its checkpoint.
  *
  * Paths. A call that reads outputs by handle is of their path, which thereby
  * become one, and any other begins one. The runner has a list of the tickets
@@ -249,14 +249,14 @@ struct recording {
 	struct output_place *places;
 	struct block_range *ranges; /* that it writes, in order */
 	size_t n_ranges;
-	struct philox_use *uses;        /* of the graph */
-	struct recorded_entry *entries; /* of a call */
+	struct philox_launch_pass *uses; /* of the graph */
+	struct recorded_entry *entries;  /* of a call */
 	size_t n_entries, n_uses;
 	size_t *values;      /* of each: its index in the graph, or SIZE_MAX */
 	const void **inputs; /* of each: where it was */
 	struct philox_state *given; /* of each value: its bytes */
 	uint64_t replays;
-	uint64_t bytes; /* see struct philox_function_counts */
+	uint64_t bytes; /* see struct philox_function_stats */
 	int prepared;   /* not by a call */
 	int expected;   /* one was expected: counts as one that was replayed */
 	int spoiled;    /* the device refused to launch it */
@@ -278,9 +278,9 @@ struct philox_function {
 	enum philox_status (*agree)(void *user, uint32_t wanted,
 				    uint32_t *agreed); /* COLLECTIVE */
 	struct philox_policy policy;                   /* defaults put in */
-	struct philox_input *inputs;
-	struct philox_output_info *outputs;
-	struct philox_value *values;
+	struct philox_input_desc *inputs;
+	struct philox_output_desc *outputs;
+	struct philox_param_desc *values;
 	size_t n_inputs, n_outputs, n_values;
 	int automatic;    /* some inputs are */
 	uint64_t replays; /* tried so far: see `verify` of the policy */
@@ -295,7 +295,7 @@ struct philox_function {
 		dropped[DROPPED_KEYS]; /* the latest keys that were dropped with
 				     recordings, for the limits, by hash */
 	uint64_t n_dropped;            /* ever */
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	char reason[256];
 };
 
@@ -396,9 +396,9 @@ struct philox_runner {
 	struct philox_run run;
 	uint64_t calls;
 	uint64_t recordings; /* ever made, for the names of graphs */
-	struct philox_function_counts traced; /* of the function of the call on
+	struct philox_function_stats traced; /* of the function of the call on
 						 its way, as it began */
-	struct philox_pool_session *stuck;    /* that could not be ended */
+	struct philox_pool_session *stuck;   /* that could not be ended */
 	int unrecorded; /* the call on its way is eager for such a reason */
 	struct unrecorded_ticket
 		tickets[UNRECORDED_TICKETS]; /* the latest of them */
@@ -494,8 +494,8 @@ struct block_range live_range(const struct philox_runner *runner,
  * live_reserve() makes room for n live blocks in all. live_hold() counts one
  * more output in a block, which has room as there is some for each output;
  * `from` is the recording whose checkpoint has it, NULL if it is live in the
- * pool. live_let_go() counts one fewer. live_find() finds a live block, NULL: it
- * is none.
+ * pool. live_let_go() counts one fewer. live_find() finds a live block, NULL:
+ * it is none.
  */
 enum philox_status live_reserve(struct philox_runner *runner, size_t n);
 void live_hold(struct philox_runner *runner, uint64_t id,
@@ -609,8 +609,8 @@ enum philox_status fences_note(struct philox_runner *runner,
 
 /*
  * fences_await() has a stream wait for all fences that are not passed, and
- * fences_wait() waits itself, on any thread. fences_passed() says that something
- * after those waits is in the chain.
+ * fences_wait() waits itself, on any thread. fences_passed() says that
+ * something after those waits is in the chain.
  */
 enum philox_status fences_await(struct philox_runner *runner,
 				philox_stream stream);
@@ -646,8 +646,8 @@ enum philox_status step_reserve(struct philox_runner *runner, size_t n);
 void step_follow(struct philox_runner *runner, size_t n_inputs);
 
 /*
- * step_owe() notes a ticket that a call of a path gave out, or that an output of
- * it is tied to; there is room.
+ * step_owe() notes a ticket that a call of a path gave out, or that an output
+ * of it is tied to; there is room.
  */
 void step_owe(struct philox_runner *runner, struct philox_region *region,
 	      struct philox_ticket ticket, uint64_t path);
@@ -655,9 +655,9 @@ void step_owe(struct philox_runner *runner, struct philox_region *region,
 /* --- release.c: a thread comes into a runner ------------------------------ */
 
 /*
- * runner_drain() releases the outputs whose tickets were used up since, within a
- * call or not.
- * runner_acquire() is runner_lock(), with that and with what calls have released.
+ * runner_drain() releases the outputs whose tickets were used up since, within
+ * a call or not. runner_acquire() is runner_lock(), with that and with what
+ * calls have released.
  */
 void runner_drain(struct philox_runner *runner, int within);
 enum philox_status runner_acquire(struct philox_runner *runner);

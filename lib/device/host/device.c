@@ -79,7 +79,7 @@ enum philox_status host_launch_host(struct philox_device *base,
 	struct host_work work;
 
 	return put(base, stream, host_work_call(&work, fn, args, size), &work,
-		   "philox_launch_host");
+		   "philox_stream_launch_host");
 }
 
 /* --- opening and closing -------------------------------------------------- */

@@ -2,10 +2,10 @@
  * lib/device/host/exec.c - executable graphs and their launches
  *
  * The launches of an executable graph share its program, which never changes.
- * New arguments for a node are overrides, kept separate from it; a launch copies
- * those that exist, so an update affects later launches only. What is in bodies
- * has none. Launches of one executable graph wait for each other, whatever their
- * streams. Guarded by the device's lock.
+ * New arguments for a node are overrides, kept separate from it; a launch
+ * copies those that exist, so an update affects later launches only. What is in
+ * bodies has none. Launches of one executable graph wait for each other,
+ * whatever their streams. Guarded by the device's lock.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ enum philox_status host_exec_create(struct philox_device *base,
 				    philox_native_graph handle,
 				    philox_native_exec *exec)
 {
-	static const char what[] = "philox_native_instantiate";
+	static const char what[] = "philox_native_graph_instantiate";
 	struct host_device *device = host_enter(base);
 	struct host_graph *graph;
 	enum philox_status status =
@@ -458,7 +458,7 @@ enum philox_status host_exec_launch(struct philox_device *base,
 				    philox_native_exec exec_handle,
 				    philox_stream stream_handle)
 {
-	static const char what[] = "philox_native_launch";
+	static const char what[] = "philox_native_exec_launch";
 	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_exec *exec;

@@ -425,8 +425,8 @@ enum philox_status host_graph_nodes(struct philox_device *base,
 	enum philox_status status;
 	size_t count = 0;
 
-	status = host_graph_find(device, handle, "philox_native_graph_nodes",
-				 &graph);
+	status = host_graph_find(device, handle,
+				 "philox_native_graph_node_count", &graph);
 	if (status == PHILOX_OK)
 		count = graph->nodes.count;
 	host_unlock(device);

@@ -2,7 +2,7 @@
  * lib/fill/layout/elements.h - other libraries' elements, for host and GPU
  *
  * layout_<type>(args, state, e, x) is element e of an op in one of the layouts
- * of philox/layout.h, which has their formulas: lib/fill/layout/places.h finds
+ * of philox/fill.h, which has their formulas: lib/fill/layout/places.h finds
  * its words, the rest makes the value as the original does. x is the input of
  * dropout. One block is made for one element: here only correctness counts.
  */
@@ -34,9 +34,9 @@ PHILOX_FN float layout_u_jax(const struct layout_args *args,
 {
 	uint32_t w = layout_jax_word(words);
 
-	if (args->dtype == PHILOX_BF16)
+	if (args->dtype == PHILOX_DTYPE_BF16)
 		return (float)((w & 0xffu) >> 1) * 0.0078125f;
-	if (args->dtype == PHILOX_F16)
+	if (args->dtype == PHILOX_DTYPE_F16)
 		return (float)((w & 0xffffu) >> 6) * 0.0009765625f;
 	return (float)(w >> 9) * 1.1920929e-07f;
 }
@@ -139,9 +139,9 @@ PHILOX_FN double layout_z_f64(const struct layout_args *args,
 /* The nearest number of the dtype, by way of f32, as in c10 and XLA. */
 PHILOX_FN float layout_to_dtype(uint32_t dtype, float x)
 {
-	if (dtype == PHILOX_BF16)
+	if (dtype == PHILOX_DTYPE_BF16)
 		return philox_bf16_to_f32(philox_f32_to_bf16(x));
-	if (dtype == PHILOX_F16)
+	if (dtype == PHILOX_DTYPE_F16)
 		return philox_f16_to_f32(philox_f32_to_f16(x));
 	return x;
 }
@@ -203,8 +203,8 @@ PHILOX_FN int layout_keeps(const struct layout_args *args,
 
 	if (args->kind == PHILOX_LAYOUT_TRITON)
 		return u > args->fill.f32.bottom;
-	return args->dtype == PHILOX_F64 ? u < args->fill.f64.top
-					 : u < args->fill.f32.top;
+	return args->dtype == PHILOX_DTYPE_F64 ? u < args->fill.f64.top
+					       : u < args->fill.f32.top;
 }
 
 PHILOX_FN float layout_quiet(float x)
@@ -244,19 +244,19 @@ PHILOX_FN float layout_real_f32(const struct layout_args *args,
 	float z;
 
 	switch (args->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return layout_uniform_f32(args, words);
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		return layout_u_f32(args, words) < f->top ? 1.0f : 0.0f;
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return layout_exponential_f32(args, words);
-	case PHILOX_DROPOUT:
+	case PHILOX_DIST_DROPOUT:
 		return layout_dropout_f32(args, words, x);
-	default: /* PHILOX_NORMAL, PHILOX_LOG_NORMAL */
+	default: /* PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL */
 		z = philox_multiply_add(layout_z_f32(args, words), f->scale,
 					f->shift);
-		return args->dist == PHILOX_NORMAL ? layout_quiet(z)
-						   : philox_exp_f32(z);
+		return args->dist == PHILOX_DIST_NORMAL ? layout_quiet(z)
+							: philox_exp_f32(z);
 	}
 }
 
@@ -267,19 +267,19 @@ PHILOX_FN double layout_real_f64(const struct layout_args *args,
 	double z;
 
 	switch (args->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		return layout_uniform_f64(args, words);
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		return layout_u_f64(args, words) < f->top ? 1.0 : 0.0;
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		return layout_exponential_f64(args, words);
-	case PHILOX_DROPOUT:
+	case PHILOX_DIST_DROPOUT:
 		return layout_dropout_f64(args, words, x);
-	default: /* PHILOX_NORMAL, PHILOX_LOG_NORMAL */
+	default: /* PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL */
 		z = philox_multiply_add_f64(layout_z_f64(args, words), f->scale,
 					    f->shift);
-		return args->dist == PHILOX_NORMAL ? layout_quiet_f64(z)
-						   : philox_exp_f64(z);
+		return args->dist == PHILOX_DIST_NORMAL ? layout_quiet_f64(z)
+							: philox_exp_f64(z);
 	}
 }
 
@@ -307,7 +307,7 @@ LAYOUT_ELEMENT(u32)
 	struct layout_words words = layout_draw(args, state, e);
 
 	(void)x;
-	if (args->dist == PHILOX_INTEGERS)
+	if (args->dist == PHILOX_DIST_INTEGERS)
 		return (uint32_t)layout_integer(args, words);
 	return args->kind == PHILOX_LAYOUT_JAX ? layout_jax_word(words)
 					       : layout_word(words);
@@ -318,8 +318,8 @@ LAYOUT_ELEMENT(u64)
 	struct layout_words words = layout_draw(args, state, e);
 
 	(void)x;
-	return args->dist == PHILOX_INTEGERS ? layout_integer(args, words)
-					     : layout_pair(words);
+	return args->dist == PHILOX_DIST_INTEGERS ? layout_integer(args, words)
+						  : layout_pair(words);
 }
 
 LAYOUT_ELEMENT(f32)

@@ -1,7 +1,7 @@
 /*
  * lib/fill/layout/layout.c - a fill's arguments in other libraries' layouts
  *
- * The formulas and their sources: philox/layout.h.
+ * The formulas and their sources: philox/fill.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,13 +12,14 @@
 /* The threads of PyTorch's blocks. */
 #define BLOCK 256
 
-static const struct philox_layout *layout_of(const struct philox_fill *fill)
+static const struct philox_layout_desc *layout_of(
+	const struct philox_fill_desc *fill)
 {
 	return fill->layout;
 }
 
 /* The element after the last one of a fill's span, 2^64 - 1 at most. */
-static uint64_t span_end(const struct philox_fill *fill)
+static uint64_t span_end(const struct philox_fill_desc *fill)
 {
 	const struct philox_span *span = &fill->span;
 	uint64_t last = span->first;
@@ -38,7 +39,7 @@ static uint64_t round_up(uint64_t n, uint64_t of)
 	return n / of * of + (n % of ? of : 0);
 }
 
-static uint64_t pytorch_threads(const struct philox_layout *layout)
+static uint64_t pytorch_threads(const struct philox_layout_desc *layout)
 {
 	uint64_t blocks = round_up(layout->elements, BLOCK) / BLOCK;
 	uint64_t most =
@@ -47,45 +48,46 @@ static uint64_t pytorch_threads(const struct philox_layout *layout)
 	return BLOCK * (blocks < most ? blocks : most);
 }
 
-static int is_64_bit(const struct philox_fill *fill)
+static int is_64_bit(const struct philox_fill_desc *fill)
 {
-	return fill->dtype == PHILOX_F64 ||
-	       (fill->dist == PHILOX_BITS && fill->dtype == PHILOX_U64);
+	return fill->dtype == PHILOX_DTYPE_F64 ||
+	       (fill->dist == PHILOX_DIST_BITS &&
+		fill->dtype == PHILOX_DTYPE_U64);
 }
 
 /* How many elements a block makes. */
-static uint32_t pytorch_unroll(const struct philox_fill *fill)
+static uint32_t pytorch_unroll(const struct philox_fill_desc *fill)
 {
 	const uint64_t wide = (uint64_t)1 << 28;
 	uint64_t range = fill->to - fill->from + 1;
 
-	if (fill->dist == PHILOX_DROPOUT)
+	if (fill->dist == PHILOX_DIST_DROPOUT)
 		return 4;
-	if (fill->dist == PHILOX_INTEGERS)
+	if (fill->dist == PHILOX_DIST_INTEGERS)
 		return !range || range >= wide ? 2 : 4;
 	return is_64_bit(fill) ? 2 : 4;
 }
 
-static uint32_t pytorch_vector(const struct philox_fill *fill)
+static uint32_t pytorch_vector(const struct philox_fill_desc *fill)
 {
 	uint32_t vector = fill->layout->vector;
 
 	if (!vector)
-		vector = fill->dtype == PHILOX_F32   ? 4
-			 : fill->dtype == PHILOX_F64 ? 2
-						     : 8;
+		vector = fill->dtype == PHILOX_DTYPE_F32   ? 4
+			 : fill->dtype == PHILOX_DTYPE_F64 ? 2
+							   : 8;
 	while (fill->layout->elements % vector)
 		vector /= 2;
 	return vector;
 }
 
-static void set_pytorch(const struct philox_fill *fill,
+static void set_pytorch(const struct philox_fill_desc *fill,
 			struct layout_args *args)
 {
 	args->map = LAYOUT_GRID;
 	args->threads = pytorch_threads(layout_of(fill));
 	args->unroll = pytorch_unroll(fill);
-	if (fill->dist != PHILOX_DROPOUT)
+	if (fill->dist != PHILOX_DIST_DROPOUT)
 		return;
 	args->vector = pytorch_vector(fill);
 	if (args->vector > 1)
@@ -94,16 +96,17 @@ static void set_pytorch(const struct philox_fill *fill,
 
 /* One element per word, or for f64 one per pair of words; but
  * curand_uniform_double() takes one word. */
-static void set_curand_device(const struct philox_fill *fill,
+static void set_curand_device(const struct philox_fill_desc *fill,
 			      struct layout_args *args)
 {
 	args->threads = layout_of(fill)->threads;
 	args->map = args->threads ? LAYOUT_GRID : LAYOUT_BLOCKS;
-	args->one_word = args->threads && fill->dist == PHILOX_UNIFORM;
+	args->one_word = args->threads && fill->dist == PHILOX_DIST_UNIFORM;
 	args->unroll = is_64_bit(fill) && !args->one_word ? 2 : 4;
 }
 
-static void set_map(const struct philox_fill *fill, struct layout_args *args)
+static void set_map(const struct philox_fill_desc *fill,
+		    struct layout_args *args)
 {
 	args->unroll = is_64_bit(fill) ? 2 : 4;
 	switch (layout_of(fill)->kind) {
@@ -135,16 +138,16 @@ static void set_map(const struct philox_fill *fill, struct layout_args *args)
 /*
  * nvFuser takes its range in f32 whatever the dtype, but compares in the dtype.
  */
-static void set_uniform(const struct philox_fill *fill,
+static void set_uniform(const struct philox_fill_desc *fill,
 			struct layout_args *args)
 {
 	enum philox_layout_kind kind = layout_of(fill)->kind;
 	enum philox_dtype dtype = fill->dtype;
 	enum philox_dtype given =
-		kind == PHILOX_LAYOUT_NVFUSER ? PHILOX_F32 : dtype;
+		kind == PHILOX_LAYOUT_NVFUSER ? PHILOX_DTYPE_F32 : dtype;
 	float low = layout_to_dtype(given, (float)fill->low);
 	float high = layout_to_dtype(given, (float)fill->high);
-	int is_16_bit = dtype == PHILOX_BF16 || dtype == PHILOX_F16;
+	int is_16_bit = dtype == PHILOX_DTYPE_BF16 || dtype == PHILOX_DTYPE_F16;
 
 	args->fill.f32.scale = layout_to_dtype(given, high - low);
 	args->fill.f32.shift = low;
@@ -157,7 +160,7 @@ static void set_uniform(const struct philox_fill *fill,
 	args->no_one = kind == PHILOX_LAYOUT_NVFUSER && !is_16_bit;
 }
 
-static void set_bernoulli(const struct philox_fill *fill,
+static void set_bernoulli(const struct philox_fill_desc *fill,
 			  struct layout_args *args)
 {
 	args->fill.f32.top = (float)fill->p;
@@ -168,7 +171,7 @@ static void set_bernoulli(const struct philox_fill *fill,
  * The scale of elements that are kept: 1 / (1 - p), which is rounded to f32
  * after the division by nvFuser and Triton, and before it by PyTorch.
  */
-static void set_dropout(const struct philox_fill *fill,
+static void set_dropout(const struct philox_fill_desc *fill,
 			struct layout_args *args)
 {
 	enum philox_layout_kind kind = layout_of(fill)->kind;
@@ -186,27 +189,27 @@ static void set_dropout(const struct philox_fill *fill,
 		args->fill.f32.scale = 1.0f / (float)keep;
 }
 
-static void set_exponential(const struct philox_fill *fill,
+static void set_exponential(const struct philox_fill_desc *fill,
 			    struct layout_args *args)
 {
 	args->fill.f32.scale = 1.0f / (float)fill->rate;
 	args->fill.f64.scale = 1 / fill->rate;
 }
 
-static void set_parameters(const struct philox_fill *fill,
+static void set_parameters(const struct philox_fill_desc *fill,
 			   struct layout_args *args)
 {
 	switch (fill->dist) {
-	case PHILOX_UNIFORM:
+	case PHILOX_DIST_UNIFORM:
 		set_uniform(fill, args);
 		break;
-	case PHILOX_BERNOULLI:
+	case PHILOX_DIST_BERNOULLI:
 		set_bernoulli(fill, args);
 		break;
-	case PHILOX_DROPOUT:
+	case PHILOX_DIST_DROPOUT:
 		set_dropout(fill, args);
 		break;
-	case PHILOX_EXPONENTIAL:
+	case PHILOX_DIST_EXPONENTIAL:
 		set_exponential(fill, args);
 		break;
 	default: /* as without a layout */
@@ -215,7 +218,7 @@ static void set_parameters(const struct philox_fill *fill,
 	}
 }
 
-void layout_args(const struct philox_fill *fill, struct layout_args *args)
+void layout_args(const struct philox_fill_desc *fill, struct layout_args *args)
 {
 	args->kind = (uint32_t)layout_of(fill)->kind;
 	args->dist = (uint32_t)fill->dist;
@@ -231,19 +234,19 @@ void layout_args(const struct philox_fill *fill, struct layout_args *args)
 enum kernel layout_kernel(enum philox_dtype dtype)
 {
 	switch (dtype) {
-	case PHILOX_U32:
-	case PHILOX_I32:
+	case PHILOX_DTYPE_U32:
+	case PHILOX_DTYPE_I32:
 		return KERNEL_layout_u32;
-	case PHILOX_U64:
-	case PHILOX_I64:
+	case PHILOX_DTYPE_U64:
+	case PHILOX_DTYPE_I64:
 		return KERNEL_layout_u64;
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return KERNEL_layout_f32;
-	case PHILOX_F64:
+	case PHILOX_DTYPE_F64:
 		return KERNEL_layout_f64;
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return KERNEL_layout_bf16;
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return KERNEL_layout_f16;
 	}
 	return KERNEL_NONE;
@@ -252,7 +255,7 @@ enum kernel layout_kernel(enum philox_dtype dtype)
 /* --- advances ------------------------------------------------------------- */
 
 /* Elements of the op: the tensor's, or those up to the span's end. */
-static uint64_t op_elements(const struct philox_fill *fill)
+static uint64_t op_elements(const struct philox_fill_desc *fill)
 {
 	return fill->layout->elements ? fill->layout->elements : span_end(fill);
 }
@@ -263,17 +266,17 @@ static uint64_t blocks_of(uint64_t n, uint64_t of)
 	return round_up(n, of) / of * 4;
 }
 
-static uint64_t pytorch_advance(const struct philox_fill *fill)
+static uint64_t pytorch_advance(const struct philox_fill_desc *fill)
 {
 	uint64_t threads = pytorch_threads(fill->layout);
 
-	if (fill->dist == PHILOX_DROPOUT && fill->p == 1)
+	if (fill->dist == PHILOX_DIST_DROPOUT && fill->p == 1)
 		return 0;
 	return blocks_of(fill->layout->elements,
 			 threads * pytorch_unroll(fill));
 }
 
-static uint64_t curand_device_advance(const struct philox_fill *fill)
+static uint64_t curand_device_advance(const struct philox_fill_desc *fill)
 {
 	struct layout_args args;
 
@@ -283,7 +286,7 @@ static uint64_t curand_device_advance(const struct philox_fill *fill)
 	return blocks_of(op_elements(fill), args.threads * args.unroll);
 }
 
-static uint64_t advance_of(const struct philox_fill *fill)
+static uint64_t advance_of(const struct philox_fill_desc *fill)
 {
 	switch (layout_of(fill)->kind) {
 	case PHILOX_LAYOUT_CURAND_DEVICE:
@@ -303,7 +306,7 @@ static uint64_t advance_of(const struct philox_fill *fill)
 }
 
 /* A fill alone may end anywhere, but 4 words for each element must fit. */
-static enum philox_status check_tensor_end(const struct philox_fill *fill)
+static enum philox_status check_tensor_end(const struct philox_fill_desc *fill)
 {
 	if (op_elements(fill) <= UINT64_MAX / 4)
 		return PHILOX_OK;
@@ -314,7 +317,7 @@ static enum philox_status check_tensor_end(const struct philox_fill *fill)
 			  philox_layout_name(layout_of(fill)->kind));
 }
 
-enum philox_status layout_advance(const struct philox_fill *fill,
+enum philox_status layout_advance(const struct philox_fill_desc *fill,
 				  uint64_t *words)
 {
 	enum philox_status status = check_tensor_end(fill);
@@ -327,13 +330,13 @@ enum philox_status layout_advance(const struct philox_fill *fill,
 /* --- check: whether a fill's layout allows the fill ----------------------- */
 
 /* Sets of dtypes. */
-#define U32   (1u << PHILOX_U32)
-#define U64   (1u << PHILOX_U64)
-#define F32   (1u << PHILOX_F32)
-#define F64   (1u << PHILOX_F64)
-#define HALF  (1u << PHILOX_BF16 | 1u << PHILOX_F16)
+#define U32   (1u << PHILOX_DTYPE_U32)
+#define U64   (1u << PHILOX_DTYPE_U64)
+#define F32   (1u << PHILOX_DTYPE_F32)
+#define F64   (1u << PHILOX_DTYPE_F64)
+#define HALF  (1u << PHILOX_DTYPE_BF16 | 1u << PHILOX_DTYPE_F16)
 #define REAL  (F32 | F64 | HALF)
-#define WHOLE (U32 | U64 | 1u << PHILOX_I32 | 1u << PHILOX_I64)
+#define WHOLE (U32 | U64 | 1u << PHILOX_DTYPE_I32 | 1u << PHILOX_DTYPE_I64)
 
 static const char *const names[] = {
 	[PHILOX_LAYOUT_DEFAULT] = "default",
@@ -353,30 +356,30 @@ static const struct {
 	enum philox_dist dist;
 	unsigned dtypes;
 } fills[] = {
-	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_BITS, U32},
-	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_UNIFORM, F32 | F64},
-	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_NORMAL, F32 | F64},
-	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_BITS, U32},
-	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_UNIFORM, F32 | F64},
-	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_NORMAL, F32 | F64},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_BITS, U32 | U64},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_INTEGERS, WHOLE},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_UNIFORM, REAL},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_NORMAL, REAL},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_LOG_NORMAL, REAL},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_EXPONENTIAL, REAL},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_BERNOULLI, REAL},
-	{PHILOX_LAYOUT_PYTORCH, PHILOX_DROPOUT, REAL},
-	{PHILOX_LAYOUT_NVFUSER, PHILOX_UNIFORM, REAL},
-	{PHILOX_LAYOUT_NVFUSER, PHILOX_NORMAL, REAL},
-	{PHILOX_LAYOUT_NVFUSER, PHILOX_DROPOUT, F32},
-	{PHILOX_LAYOUT_TRITON, PHILOX_BITS, U32},
-	{PHILOX_LAYOUT_TRITON, PHILOX_UNIFORM, F32},
-	{PHILOX_LAYOUT_TRITON, PHILOX_NORMAL, F32},
-	{PHILOX_LAYOUT_TRITON, PHILOX_DROPOUT, F32 | HALF},
-	{PHILOX_LAYOUT_JAX, PHILOX_BITS, U32 | U64},
-	{PHILOX_LAYOUT_JAX, PHILOX_UNIFORM, REAL},
-	{PHILOX_LAYOUT_JAX, PHILOX_BERNOULLI, REAL},
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_DIST_BITS, U32},
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_DIST_UNIFORM, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_DIST_NORMAL, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_DIST_BITS, U32},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_DIST_UNIFORM, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_DIST_NORMAL, F32 | F64},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_BITS, U32 | U64},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_INTEGERS, WHOLE},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_UNIFORM, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_NORMAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_LOG_NORMAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_EXPONENTIAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_BERNOULLI, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DIST_DROPOUT, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_DIST_UNIFORM, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_DIST_NORMAL, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_DIST_DROPOUT, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_DIST_BITS, U32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_DIST_UNIFORM, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_DIST_NORMAL, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_DIST_DROPOUT, F32 | HALF},
+	{PHILOX_LAYOUT_JAX, PHILOX_DIST_BITS, U32 | U64},
+	{PHILOX_LAYOUT_JAX, PHILOX_DIST_UNIFORM, REAL},
+	{PHILOX_LAYOUT_JAX, PHILOX_DIST_BERNOULLI, REAL},
 };
 
 const char *philox_layout_name(enum philox_layout_kind kind)
@@ -384,14 +387,14 @@ const char *philox_layout_name(enum philox_layout_kind kind)
 	return (unsigned)kind < N_LAYOUTS ? names[kind] : "?";
 }
 
-static const char *name_of(const struct philox_fill *fill)
+static const char *name_of(const struct philox_fill_desc *fill)
 {
 	return philox_layout_name(fill->layout->kind);
 }
 
 /* --- what the original has ------------------------------------------------ */
 
-static enum philox_status check_layout_kind(const struct philox_fill *fill)
+static enum philox_status check_layout_kind(const struct philox_fill_desc *fill)
 {
 	if ((unsigned)fill->layout->kind >= N_LAYOUTS)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -409,7 +412,7 @@ int layout_has(enum philox_layout_kind kind, enum philox_dist dist,
 	return 0;
 }
 
-static enum philox_status check_layout_dist(const struct philox_fill *fill)
+static enum philox_status check_layout_dist(const struct philox_fill_desc *fill)
 {
 	if (layout_has(fill->layout->kind, fill->dist, fill->dtype))
 		return PHILOX_OK;
@@ -430,7 +433,7 @@ static int is_power_of_two(double x)
  * PyTorch refuses a range longer than its dtype's largest number. JAX's
  * compiler may or may not fuse a product and a sum: both must be equal.
  */
-static int has_range(const struct philox_fill *fill)
+static int has_range(const struct philox_fill_desc *fill)
 {
 	double low = fill->low, high = fill->high;
 
@@ -446,9 +449,10 @@ static int has_range(const struct philox_fill *fill)
 	}
 }
 
-static enum philox_status check_layout_range(const struct philox_fill *fill)
+static enum philox_status check_layout_range(
+	const struct philox_fill_desc *fill)
 {
-	if (fill->dist != PHILOX_UNIFORM || has_range(fill))
+	if (fill->dist != PHILOX_DIST_UNIFORM || has_range(fill))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
 			  "fill: layout %s has no range [low, high) = [%g, %g) "
@@ -459,7 +463,8 @@ static enum philox_status check_layout_range(const struct philox_fill *fill)
 
 /* --- elements ------------------------------------------------------------- */
 
-static enum philox_status check_tensor_elements(const struct philox_fill *fill)
+static enum philox_status check_tensor_elements(
+	const struct philox_fill_desc *fill)
 {
 	uint64_t elements = fill->layout->elements;
 
@@ -475,7 +480,8 @@ static enum philox_status check_tensor_elements(const struct philox_fill *fill)
 }
 
 /* TRITON and JAX advance by 4 for each element. */
-static enum philox_status check_tensor_advance(const struct philox_fill *fill)
+static enum philox_status check_tensor_advance(
+	const struct philox_fill_desc *fill)
 {
 	if (fill->layout->elements <= UINT64_MAX / 4)
 		return PHILOX_OK;
@@ -487,7 +493,7 @@ static enum philox_status check_tensor_advance(const struct philox_fill *fill)
 
 /* --- PyTorch -------------------------------------------------------------- */
 
-static enum philox_status check_gpu(const struct philox_layout *layout)
+static enum philox_status check_gpu(const struct philox_layout_desc *layout)
 {
 	/* PyTorch counts 4 elements a thread in 32 bits */
 	const uint64_t most = (uint64_t)1 << 30;
@@ -509,7 +515,7 @@ static enum philox_status check_gpu(const struct philox_layout *layout)
 	return PHILOX_OK;
 }
 
-static enum philox_status check_vector(const struct philox_layout *layout)
+static enum philox_status check_vector(const struct philox_layout_desc *layout)
 {
 	uint32_t vector = layout->vector;
 
@@ -522,11 +528,12 @@ static enum philox_status check_vector(const struct philox_layout *layout)
 }
 
 /* PyTorch cuts a larger tensor into parts that are separate ops. */
-static enum philox_status check_tensor_bytes(const struct philox_fill *fill)
+static enum philox_status check_tensor_bytes(
+	const struct philox_fill_desc *fill)
 {
 	uint64_t size = fill_dtype_size(fill->dtype);
 
-	if (fill->dist == PHILOX_DROPOUT ||
+	if (fill->dist == PHILOX_DIST_DROPOUT ||
 	    fill->layout->elements - 1 <= (INT32_MAX - 1) / size)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
@@ -536,7 +543,7 @@ static enum philox_status check_tensor_bytes(const struct philox_fill *fill)
 			  fill->layout->elements, fill_dtype_name(fill->dtype));
 }
 
-static enum philox_status check_pytorch(const struct philox_fill *fill)
+static enum philox_status check_pytorch(const struct philox_fill_desc *fill)
 {
 	enum philox_status status = check_gpu(fill->layout);
 
@@ -545,9 +552,9 @@ static enum philox_status check_pytorch(const struct philox_fill *fill)
 	return status != PHILOX_OK ? status : check_tensor_bytes(fill);
 }
 
-enum philox_status layout_check(const struct philox_fill *fill)
+enum philox_status layout_check(const struct philox_fill_desc *fill)
 {
-	const struct philox_layout *layout = fill->layout;
+	const struct philox_layout_desc *layout = fill->layout;
 	enum philox_status status;
 
 	if (!layout)

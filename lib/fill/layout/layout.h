@@ -5,14 +5,14 @@
 #ifndef LIB_FILL_LAYOUT_LAYOUT_H
 #define LIB_FILL_LAYOUT_LAYOUT_H
 
-#include <philox/layout.h>
+#include <philox/fill.h>
 #include "lib/base/base.h"
 #include "lib/device/kernels.h"
 
 /* --- layout: fills in the layouts of other libraries ---------------------- */
 
 /* layout_is_other() says whether a fill is for the functions below. */
-static inline int layout_is_other(const struct philox_fill *fill)
+static inline int layout_is_other(const struct philox_fill_desc *fill)
 {
 	return fill->layout && fill->layout->kind != PHILOX_LAYOUT_DEFAULT;
 }
@@ -24,13 +24,13 @@ enum kernel layout_kernel(enum philox_dtype dtype);
  * layout_args() makes the kernel's arguments of a fill with a checked layout;
  * `args->fill` is what fill_args() made of it.
  */
-void layout_args(const struct philox_fill *fill, struct layout_args *args);
+void layout_args(const struct philox_fill_desc *fill, struct layout_args *args);
 
 /*
  * layout_advance() finds by how many words an op with a checked layout
  * advances. PHILOX_ERROR_OVERFLOW: by more than there are.
  */
-enum philox_status layout_advance(const struct philox_fill *fill,
+enum philox_status layout_advance(const struct philox_fill_desc *fill,
 				  uint64_t *words);
 
 /* --- layout.c: whether a fill's layout allows the fill -------------------- */
@@ -41,7 +41,7 @@ enum philox_status layout_advance(const struct philox_fill *fill,
  * PHILOX_ERROR_INVALID names the field, PHILOX_ERROR_UNSUPPORTED what the
  * original lacks.
  */
-enum philox_status layout_check(const struct philox_fill *fill);
+enum philox_status layout_check(const struct philox_fill_desc *fill);
 
 /*
  * layout_has() says whether a layout other than the default has a dist of a

@@ -2,12 +2,12 @@
  * lib/fill/layout/places.h - where other libraries draw an element from
  *
  * layout_place() finds the block and the word of element e in one of the
- * layouts of philox/layout.h, layout_draw() makes them.
+ * layouts of philox/fill.h, layout_draw() makes them.
  */
 #ifndef LIB_FILL_LAYOUT_PLACES_H
 #define LIB_FILL_LAYOUT_PLACES_H
 
-#include <philox/layout.h>
+#include <philox/fill.h>
 #include "lib/device/kernels.h"
 
 /* --- places --------------------------------------------------------------- */
@@ -117,8 +117,8 @@ PHILOX_FN struct layout_words layout_draw(const struct layout_args *args,
 }
 
 /*
- * Words are chosen by comparisons: an array with an index that is not known when
- * it is compiled is in a GPU's local memory.
+ * Words are chosen by comparisons: an array with an index that is not known
+ * when it is compiled is in a GPU's local memory.
  */
 struct layout_two {
 	uint32_t w0, w1;

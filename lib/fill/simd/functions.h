@@ -1,5 +1,5 @@
 /*
- * lib/fill/simd/functions.h - philox/functions.h in the lanes of vectors
+ * lib/fill/simd/functions.h - philox/real.h in the lanes of vectors
  *
  * The same steps as the scalar functions, on the same coefficients, so that
  * every lane has the same bits. Comments and error bounds are there.
@@ -7,7 +7,7 @@
 #ifndef LIB_FILL_SIMD_FUNCTIONS_H
 #define LIB_FILL_SIMD_FUNCTIONS_H
 
-#include <philox/functions.h>
+#include <philox/real.h>
 
 #define VF_HORNER(c) p = vf_fma(p, x, vf_set(c));
 #define VD_HORNER(c) p = vd_fma(p, x, vd_set(c));

@@ -1,6 +1,6 @@
 /*
  * tests/graph/bodies/backward.c - backwards in bodies: the table of
- * philox/conditional.h line by line
+ * philox/graph.h line by line
  */
 #include "tests/support/loops.h"
 
@@ -47,7 +47,7 @@ static void clear_pair(struct fixture *f, struct pair *p)
 static void launch_pair(struct fixture *f, struct pair *p,
 			struct philox_graph *graph)
 {
-	struct philox_use uses[2] = {{{6, 6}, 0, 0}, {{7, 7}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{6, 6}, 0, 0}, {{7, 7}, 0, 0}};
 
 	clear_pair(f, p);
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -191,7 +191,7 @@ GRAPH_PROMISE(backwards, reversed_go_from_the_last_run_to_the_first)
 	struct philox_graph *graph;
 
 	open_pair(f, &p);
-	graph = record_two_loops(f, &p, LIMIT, LIMIT, PHILOX_REVERSED);
+	graph = record_two_loops(f, &p, LIMIT, LIMIT, PHILOX_PASS_REVERSED);
 	for (uint64_t launch = 0; launch < 6; launch++) {
 		unsigned ran = counts[launch][0];
 
@@ -213,7 +213,7 @@ GRAPH_PROMISE(backwards, reversed_find_poison_when_no_iteration_is_left)
 	struct philox_graph *graph;
 
 	open_pair(f, &p);
-	graph = record_two_loops(f, &p, LIMIT, LIMIT, PHILOX_REVERSED);
+	graph = record_two_loops(f, &p, LIMIT, LIMIT, PHILOX_PASS_REVERSED);
 	set_counts(f, p.tape, too_many, 2);
 	launch_pair(f, &p, graph);
 	LOGGED(&p.back, 0, p.forth.run[1]);
@@ -248,7 +248,7 @@ GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
 	struct philox_conditional loop;
 	struct philox_ticket ticket, outside;
 	struct philox_graph *graph;
-	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct log around, source;
 	const unsigned last[] = {0, 0, 9};
 
@@ -260,7 +260,8 @@ GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
 	ticket = forward_in(f, p.region, f->side, &p.forth);
 	end_while(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
-	backward_in(f, p.region, ticket, f->side, PHILOX_REVERSED, &p.back);
+	backward_in(f, p.region, ticket, f->side, PHILOX_PASS_REVERSED,
+		    &p.back);
 	end_while(f, f->side, p.tape, &loop);
 	outside = forward_in(f, p.region, f->stream, &source);
 	begin_while(f, f->stream, f->side, 2, p.tape, &loop);
@@ -308,7 +309,8 @@ GRAPH_PROMISE(backwards, reversed_count_the_body_of_the_forward)
 	OK(philox_conditional_end(&branch));
 	end_while(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
-	backward_in(f, p.region, ticket, f->side, PHILOX_REVERSED, &p.back);
+	backward_in(f, p.region, ticket, f->side, PHILOX_PASS_REVERSED,
+		    &p.back);
 	end_while(f, f->side, p.tape, &loop);
 	graph = record_end(f);
 	set_tape(f, p.tape, words, 12);
@@ -390,7 +392,7 @@ GRAPH_PROMISE(backwards, in_the_other_branch_count_that_one_s_runs)
 	open_pair(f, &p);
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
-	begin_node(f, f->side, PHILOX_IF, 2, 0, p.tape, &branch);
+	begin_node(f, f->side, PHILOX_CONDITIONAL_IF, 2, 0, p.tape, &branch);
 	OK(philox_conditional_body(&branch, 0, p.inmost));
 	ticket = forward_in(f, p.region, p.inmost, &p.forth);
 	OK(philox_conditional_body(&branch, 1, p.inmost));
@@ -422,12 +424,13 @@ GRAPH_PROMISE(backwards, that_retain_leave_a_ticket_of_all_iterations)
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
 	ticket = forward_in(f, p.region, f->side, &p.forth);
-	backward_in(f, p.region, ticket, f->side, PHILOX_RETAIN, &p.back);
+	backward_in(f, p.region, ticket, f->side, PHILOX_PASS_RETAIN, &p.back);
 	end_while(f, f->side, p.tape, &loop);
 	graph = record_end(f);
 	set_counts(f, p.tape, counts, 3);
 	for (uint64_t launch = 0; launch < 3; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}, {{7, 7}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0},
+						     {{7, 7}, 0, 0}};
 
 		clear_pair(f, &p);
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -459,16 +462,16 @@ GRAPH_PROMISE(backwards, in_either_branch_count_once)
 	make_log(f, &other);
 	record_begin(f);
 	ticket = forward_in(f, p.region, f->stream, &p.forth);
-	begin_node(f, f->stream, PHILOX_IF, 2, 0, p.tape, &branch);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 2, 0, p.tape, &branch);
 	OK(philox_conditional_body(&branch, 0, f->side));
-	backward_in(f, p.region, ticket, f->side, PHILOX_RETAIN, &p.back);
+	backward_in(f, p.region, ticket, f->side, PHILOX_PASS_RETAIN, &p.back);
 	OK(philox_conditional_body(&branch, 1, f->side));
 	backward_in(f, p.region, ticket, f->side, 0, &other);
 	OK(philox_conditional_end(&branch));
 	graph = record_end(f);
 	set_tape(f, p.tape, words, 3);
 	for (unsigned launch = 0; launch < 3; launch++) {
-		struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 
 		clear_pair(f, &p);
 		clear_log(f, &other);
@@ -491,23 +494,24 @@ GRAPH_PROMISE(backwards, named_at_launch_take_the_iterations_in_order)
 	static const unsigned counts[] = {4, 0, 6};
 	struct pair p;
 	struct philox_graph *forth, *back;
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
 	const unsigned ran = 5;
 
 	open_pair(f, &p);
 	forth = record_while(f, p.region, LIMIT, p.tape, &p.forth);
 	back = record_while_backward(f, p.region, LIMIT, p.tape, &p.back);
-	OK(philox_graph_use_info(forth, 0, &info));
+	OK(philox_graph_pass_info(forth, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
-	OK(philox_graph_use_info(back, 0, &info));
+	OK(philox_graph_pass_info(back, 0, &info));
 	cr_assert_eq(info.named, 1);
 	cr_assert_eq(info.iterations, LIMIT);
 	set_counts(f, p.tape, &ran, 1);
 	for (uint64_t launch = 0; launch < 3; launch++) {
-		struct philox_use use = launch_one(f, forth);
+		struct philox_launch_pass use = launch_one(f, forth);
 
 		set_counts(f, p.tape, &counts[launch], 1);
-		use.flags = launch == 1 ? PHILOX_RETAIN : 0;
+		use.flags = launch == 1 ? PHILOX_PASS_RETAIN : 0;
 		clear_log(f, &p.back);
 		OK(philox_graph_launch(back, f->stream, &use, 1));
 		read_log(f, &p.back);
@@ -525,7 +529,7 @@ GRAPH_PROMISE(backwards, need_a_ticket_of_enough_iterations)
 {
 	struct pair p;
 	struct philox_graph *few, *many, *back;
-	struct philox_use use, plain = {{0, 0}, 0, 0};
+	struct philox_launch_pass use, plain = {{0, 0}, 0, 0};
 	struct ledger_view before;
 	const unsigned counts[] = {2, 3};
 
@@ -600,7 +604,7 @@ GRAPH_PROMISE(backwards, a_recompute_and_a_backward_in_one_body_are_linked)
 	struct philox_conditional loop;
 	struct philox_ticket placeholder;
 	struct philox_pass pass;
-	struct philox_use use, uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass use, uses[2] = {{{0, 0}, 0, 0}};
 	const unsigned counts[] = {6, 4};
 
 	open_pair(f, &p);
@@ -641,7 +645,7 @@ GRAPH_PROMISE(backwards, linked_in_different_bodies_need_the_most)
 	struct philox_conditional loop;
 	struct philox_ticket placeholder;
 	struct philox_pass pass;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	const unsigned none[] = {0, 0, 3, 6};
 	struct ledger_view before;
 

@@ -21,9 +21,9 @@ GRAPH_PROMISE(bodies, each_run_of_a_while_draws_its_own_iteration)
 
 	make_log(f, &log);
 	graph = record_while(f, region, LIMIT, tape, &log);
-	cr_assert_eq(philox_graph_uses(graph), 1);
+	cr_assert_eq(philox_graph_pass_count(graph), 1);
 	for (unsigned count = 0; count <= LIMIT; count++) {
-		struct philox_use use;
+		struct philox_launch_pass use;
 
 		clear_log(f, &log);
 		set_counts(f, tape, &count, 1);
@@ -94,7 +94,7 @@ Test(bodies, launches_that_are_queued_have_their_own_numbers, .timeout = 120)
 	make_log(&f, &log);
 	graph = record_while(&f, region, LIMIT, tape, &log);
 	set_counts(&f, tape, counts, 20);
-	OK(philox_launch_host(f.device, f.stream, hold_up, counts, 4));
+	OK(philox_stream_launch_host(f.device, f.stream, hold_up, counts, 4));
 	for (unsigned i = 0; i < 20; i++)
 		launch_one(&f, graph);
 	read_log(&f, &log);
@@ -138,13 +138,13 @@ static void takes_a_branch(struct fixture *f, enum philox_conditional_kind kind,
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
 	struct log logs[4];
-	struct philox_use uses[4];
+	struct philox_launch_pass uses[4];
 	uint64_t at = 0;
 
 	for (uint32_t i = 0; i < bodies; i++)
 		make_log(f, &logs[i]);
 	graph = record_bodies(f, region, kind, bodies, tape, logs);
-	cr_assert_eq(philox_graph_uses(graph), bodies);
+	cr_assert_eq(philox_graph_pass_count(graph), bodies);
 	for (size_t launch = 0; launch < n; launch++) {
 		memset(uses, 0, sizeof(uses));
 		set_tape(f, tape, &words[launch], 1);
@@ -171,7 +171,7 @@ GRAPH_PROMISE(bodies, an_if_runs_its_body_unless_the_word_is_0)
 	const uint32_t words[] = {1, 0, 0, 7, 0x80000000, 0};
 	const uint32_t taken[] = {0, 9, 9, 0, 0, 9};
 
-	takes_a_branch(f, PHILOX_IF, 1, words, taken, 6);
+	takes_a_branch(f, PHILOX_CONDITIONAL_IF, 1, words, taken, 6);
 }
 
 GRAPH_PROMISE(bodies, an_if_of_two_runs_one_of_them)
@@ -179,7 +179,7 @@ GRAPH_PROMISE(bodies, an_if_of_two_runs_one_of_them)
 	const uint32_t words[] = {0, 1, 1, 0, 5, 0xffffffff};
 	const uint32_t taken[] = {1, 0, 0, 1, 0, 0};
 
-	takes_a_branch(f, PHILOX_IF, 2, words, taken, 6);
+	takes_a_branch(f, PHILOX_CONDITIONAL_IF, 2, words, taken, 6);
 }
 
 GRAPH_PROMISE(bodies, a_switch_runs_the_body_of_the_number_or_none)
@@ -187,7 +187,7 @@ GRAPH_PROMISE(bodies, a_switch_runs_the_body_of_the_number_or_none)
 	const uint32_t words[] = {0, 2, 1, 3, 2, 0xffffffff, 0};
 	const uint32_t taken[] = {0, 2, 1, 9, 2, 9, 0};
 
-	takes_a_branch(f, PHILOX_SWITCH, 3, words, taken, 7);
+	takes_a_branch(f, PHILOX_CONDITIONAL_SWITCH, 3, words, taken, 7);
 }
 
 GRAPH_PROMISE(bodies, a_switch_may_have_one_body)
@@ -195,15 +195,15 @@ GRAPH_PROMISE(bodies, a_switch_may_have_one_body)
 	const uint32_t words[] = {0, 1, 0};
 	const uint32_t taken[] = {0, 9, 0};
 
-	takes_a_branch(f, PHILOX_SWITCH, 1, words, taken, 3);
+	takes_a_branch(f, PHILOX_CONDITIONAL_SWITCH, 1, words, taken, 3);
 }
 
 /* Without a word the condition is 1 where the node begins. */
 GRAPH_PROMISE(bodies, a_condition_without_a_word_is_1)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 	struct philox_conditional node;
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
@@ -215,13 +215,13 @@ GRAPH_PROMISE(bodies, a_condition_without_a_word_is_1)
 	OK(philox_conditional_body(&node, 0, f->side));
 	forward_in(f, region, f->side, &log);
 	OK(philox_conditional_end(&node));
-	options.kind = PHILOX_WHILE;
+	options.kind = PHILOX_CONDITIONAL_WHILE;
 	options.limit = 3;
 	OK(philox_conditional_begin(f->context, f->stream, &options, &node));
 	OK(philox_conditional_body(&node, 0, f->side));
 	forward_in(f, region, f->side, &log);
 	end_while(f, f->side, tape, &node);
-	options.kind = PHILOX_SWITCH;
+	options.kind = PHILOX_CONDITIONAL_SWITCH;
 	options.limit = 0;
 	options.bodies = 2;
 	OK(philox_conditional_begin(f->context, f->stream, &options, &node));
@@ -233,7 +233,7 @@ GRAPH_PROMISE(bodies, a_condition_without_a_word_is_1)
 	graph = record_end(f);
 	for (uint64_t launch = 0; launch < 3; launch++) {
 		const unsigned count = (unsigned)launch;
-		struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 		uint64_t at = launch * 4 * (1 + 3 + 1 + 1);
 
 		clear_log(f, &log);
@@ -276,7 +276,7 @@ GRAPH_PROMISE(bodies, several_passes_of_several_regions_keep_apart)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 4);
 	for (uint64_t launch = 0; launch < 4; launch++) {
-		struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 		uint64_t at = launch * 4 * (2 * LIMIT + 1);
 
 		OK(philox_graph_launch(graph, f->stream, uses, 4));
@@ -353,8 +353,8 @@ static struct philox_state shared_at(uint64_t forwards)
 
 GRAPH_PROMISE(bodies, shared_regions_draw_one_iteration_after_another)
 {
-	struct philox_region *one = make_wide(f, "one", PHILOX_SHARED);
-	struct philox_region *two = make_wide(f, "two", PHILOX_SHARED);
+	struct philox_region *one = make_wide(f, "one", PHILOX_REGION_SHARED);
+	struct philox_region *two = make_wide(f, "two", PHILOX_REGION_SHARED);
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop;
 	struct philox_graph *graph;
@@ -373,7 +373,7 @@ GRAPH_PROMISE(bodies, shared_regions_draw_one_iteration_after_another)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 3);
 	for (uint64_t launch = 0; launch < 3; launch++) {
-		struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 		uint64_t at = launch * (2 * LIMIT + 2);
 
 		OK(philox_graph_launch(graph, f->stream, uses, 3));

@@ -2,7 +2,7 @@
  * tests/graph/bodies/ends.c - bodies whose capture, or whose graph's first
  * launch, ends otherwise than it should
  */
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "tests/support/loops.h"
 
 enum { LIMIT = 3 };
@@ -81,8 +81,9 @@ GRAPH_PROMISE(bodies_ends, a_view_that_fails_needs_no_iteration)
 	const struct philox_ticket named_at_launch = {0, 0};
 	struct philox_region *region = make_region(f, "layer");
 	struct forward kept = forward(f, region);
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
-	struct philox_use use = {kept.ticket, 0, 0};
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
+	struct philox_launch_pass use = {kept.ticket, 0, 0};
 	struct philox_graph *graph;
 	struct philox_pass pass, view;
 	uint32_t *array = make_array(f);
@@ -95,7 +96,7 @@ GRAPH_PROMISE(bodies_ends, a_view_that_fails_needs_no_iteration)
 	draw(&pass, array);
 	OK(philox_backward_commit(&pass, 0));
 	graph = record_end(f);
-	OK(philox_graph_use_info(graph, 0, &info));
+	OK(philox_graph_pass_info(graph, 0, &info));
 	cr_assert_eq(info.iterations, 1);
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAME(read_numbers(f, array), kept.saw, "the backward");
@@ -109,7 +110,7 @@ GRAPH_PROMISE(bodies_ends, copies_of_a_launch_that_failed_are_made_good)
 	struct tape tape = make_tape(f);
 
 	for (unsigned failing = 1; failing <= 2; failing++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 		struct philox_graph *graph;
 		struct log log;
 

@@ -59,22 +59,24 @@ static enum philox_status try_passes(struct fixture *f, struct bed *bed)
 	struct philox_pass view;
 
 	TRY(bed, philox_forward_begin(region, f->side, 0, &bed->pass));
-	TRY(bed, philox_bits(&bed->pass, 0, PHILOX_U32, span, bed->forth));
+	TRY(bed, philox_pass_bits(&bed->pass, 0, PHILOX_DTYPE_U32, span,
+				  bed->forth));
 	TRY(bed, philox_forward_commit(&bed->pass, &ticket));
 	TRY(bed, philox_backward_begin(region, ticket, f->side, 0, &bed->pass));
 	TRY(bed, philox_pass_at(&bed->pass, 1, &view));
 	TRY(bed, philox_pass_at_word(&bed->pass, bed->order.word, &view));
-	TRY(bed, philox_bits(&view, 0, PHILOX_U32, span, bed->back));
+	TRY(bed, philox_pass_bits(&view, 0, PHILOX_DTYPE_U32, span, bed->back));
 	TRY(bed, philox_backward_commit(&bed->pass, 0));
 	return PHILOX_OK;
 }
 
 static enum philox_status try_loop(struct fixture *f, struct bed *bed)
 {
-	struct philox_conditional_options options = {.size = sizeof(options),
-						     .kind = PHILOX_WHILE,
-						     .limit = LIMIT,
-						     .word = bed->tape.word};
+	struct philox_conditional_desc options = {
+		.size = sizeof(options),
+		.kind = PHILOX_CONDITIONAL_WHILE,
+		.limit = LIMIT,
+		.word = bed->tape.word};
 	const uint32_t *iteration;
 	enum philox_status status;
 
@@ -99,7 +101,7 @@ static enum philox_status try_loop(struct fixture *f, struct bed *bed)
 
 static void take_back(struct fixture *f, struct bed *bed)
 {
-	uint64_t calls = philox_device_calls(f->device, bed->operation);
+	uint64_t calls = philox_device_call_count(f->device, bed->operation);
 
 	bed->fired |= calls - bed->calls >= bed->n;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
@@ -148,16 +150,16 @@ static void is_right(struct fixture *f, struct bed *bed,
 		     struct philox_graph *graph)
 {
 	struct philox_pass probe;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	const unsigned counts[] = {3, LIMIT};
 	const uint32_t order = 2;
 	uint64_t at;
 
-	cr_assert_eq(philox_graph_uses(graph), 2);
+	cr_assert_eq(philox_graph_pass_count(graph), 2);
 	set_counts(f, bed->tape, counts, 2);
 	for (int i = 0; i < 2; i++) {
 		OK(philox_forward_begin(bed->scene.region, f->stream,
-					PHILOX_WARMUP, &probe));
+					PHILOX_PASS_WARMUP, &probe));
 		at = probe.state.offset;
 		OK(philox_forward_commit(&probe, NULL));
 		OK(philox_memory_copy(f->device, bed->order.word, &order, 4,
@@ -184,7 +186,7 @@ static int attempt(struct fixture *f, struct bed *bed, const char *operation,
 	bed->operation = operation;
 	bed->n = n;
 	bed->fired = 0;
-	bed->calls = philox_device_calls(f->device, operation);
+	bed->calls = philox_device_call_count(f->device, operation);
 	OK(philox_device_fail(f->device, operation, n, failure));
 	status = philox_capture_begin(f->context, f->stream);
 	bed->failures += status != PHILOX_OK;
@@ -197,7 +199,7 @@ static int attempt(struct fixture *f, struct bed *bed, const char *operation,
 		graph = end_capture(f, bed);
 		if (status != PHILOX_OK && graph) {
 			/* given up before anything had gone wrong in it */
-			cr_assert_leq(philox_graph_uses(graph), 2);
+			cr_assert_leq(philox_graph_pass_count(graph), 2);
 			OK(philox_graph_destroy(graph));
 			graph = NULL;
 		}
@@ -293,9 +295,9 @@ PROMISE(bodies_failures, where_there_are_no_conditional_nodes)
 
 	make_bed(f, &bed, 0);
 	for (int i = 0; i < 2; i++) {
-		struct philox_conditional_options options = {
+		struct philox_conditional_desc options = {
 			.size = sizeof(options),
-			.kind = PHILOX_WHILE,
+			.kind = PHILOX_CONDITIONAL_WHILE,
 			.limit = LIMIT};
 		struct philox_conditional loop;
 		struct philox_graph *graph;
@@ -347,7 +349,7 @@ GRAPH_PROMISE(bodies_failures, of_a_launch_leave_the_ledger_whole)
 	block_set_add(seen, &kept.saw);
 	for (size_t i = 0; i == 0 || device_operations[i - 1]; i++) {
 		for (uint64_t n = 1; n < 5; n++) {
-			struct philox_use use = {{6, 6}, 0, 0};
+			struct philox_launch_pass use = {{6, 6}, 0, 0};
 			enum philox_status status;
 
 			set_counts(f, tape, &count, 1);
@@ -370,7 +372,7 @@ GRAPH_PROMISE(bodies_failures, of_a_launch_leave_the_ledger_whole)
 			     log.run[LIMIT - 1], "the ticket");
 			OK(philox_ticket_release(region, use.ticket,
 						 f->stream));
-			backward(f, &kept, PHILOX_RETAIN);
+			backward(f, &kept, PHILOX_PASS_RETAIN);
 		}
 	}
 	cr_assert_geq(failures, 3, "%u failures", failures);
@@ -383,7 +385,7 @@ GRAPH_PROMISE(bodies_failures, between_the_halves_of_a_launch)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_use use = {{6, 6}, 0, 0};
+	struct philox_launch_pass use = {{6, 6}, 0, 0};
 	struct philox_graph *graph;
 	struct log log;
 	const unsigned counts[] = {2, 3};
@@ -398,8 +400,8 @@ GRAPH_PROMISE(bodies_failures, between_the_halves_of_a_launch)
 	for (uint64_t launch = 0; launch < 2; launch++) {
 		clear_log(f, &log);
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		read_log(f, &log);
 		LOGGED_IN_ALL(&log, counts[launch]);

@@ -129,11 +129,11 @@ PROMISE(iterations, a_view_of_a_view_is_one_of_its_pass)
 
 PROMISE(iterations, a_loop_has_a_limit_that_fits_the_offset)
 {
-	const struct philox_op op = {"huge", 1, (uint64_t)1 << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1};
+	const struct philox_op_desc op = {"huge", 1, (uint64_t)1 << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct philox_region *region, *plain = make_region(f, "layer");
 	struct ledger_view before = look(f, plain);
 	struct philox_ticket ticket;
@@ -148,8 +148,8 @@ PROMISE(iterations, a_loop_has_a_limit_that_fits_the_offset)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_forward_begin_loop(plain, f->stream, 0, 1, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_forward_begin_loop(plain, f->stream, PHILOX_REVERSED, 2,
-					&pass),
+	FAILS(philox_forward_begin_loop(plain, f->stream, PHILOX_PASS_REVERSED,
+					2, &pass),
 	      PHILOX_ERROR_INVALID);
 	unchanged(f, plain, &before);
 	FAILS(philox_forward_begin_loop(region, f->stream, 0, 257, &pass),
@@ -185,13 +185,13 @@ PROMISE(iterations, inference_reserves_them_and_a_warm_up_does_not)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_pass pass, view;
 
-	OK(philox_forward_begin_loop(region, f->stream, PHILOX_WARMUP, LIMIT,
-				     &pass));
+	OK(philox_forward_begin_loop(region, f->stream, PHILOX_PASS_WARMUP,
+				     LIMIT, &pass));
 	SAME(drawn_at(f, &pass, 3), predict(0, "layer", 12), "warm-up");
 	FAILS(philox_pass_at(&pass, LIMIT, &view), PHILOX_ERROR_INVALID);
 	OK(philox_forward_commit(&pass, NULL));
-	OK(philox_forward_begin_loop(region, f->stream, PHILOX_INFERENCE, LIMIT,
-				     &pass));
+	OK(philox_forward_begin_loop(region, f->stream, PHILOX_PASS_INFERENCE,
+				     LIMIT, &pass));
 	SAME(drawn_at(f, &pass, 3), predict(0, "layer", 12), "inference");
 	OK(philox_forward_commit(&pass, NULL));
 	PENDING(region, 0);
@@ -205,8 +205,8 @@ PROMISE(iterations, have_cells_on_the_device)
 	struct philox_state seen[SITES];
 	struct philox_pass pass, view;
 
-	OK(philox_forward_begin_loop(region, f->stream, PHILOX_ON_DEVICE, LIMIT,
-				     &pass));
+	OK(philox_forward_begin_loop(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				     LIMIT, &pass));
 	OK(philox_pass_states(&pass, &cells));
 	OK(philox_pass_at(&pass, 4, &view));
 	OK(philox_pass_states(&view, &others));
@@ -230,7 +230,8 @@ PROMISE(iterations, have_cells_on_the_device)
 
 PROMISE(iterations, of_a_shared_region_follow_one_another)
 {
-	struct philox_region *region = make_wide(f, "layer", PHILOX_SHARED);
+	struct philox_region *region =
+		make_wide(f, "layer", PHILOX_REGION_SHARED);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 
@@ -387,7 +388,8 @@ static struct philox_graph *record_unrolled(struct fixture *f,
 GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 {
 	struct philox_region *region = make_wide(f, "layer", 0);
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
 	struct tape tape = make_tape(f);
 	struct philox_graph *loop, *unrolled;
 	struct philox_ticket ticket;
@@ -398,10 +400,10 @@ GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 	make_log(f, &log);
 	loop = record_while(f, region, LIMIT, tape, &log);
 	unrolled = record_unrolled(f, region, &log);
-	OK(philox_graph_use_info(unrolled, 0, &info));
+	OK(philox_graph_pass_info(unrolled, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
 	for (uint64_t round = 0; round < 9; round++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 		uint64_t at = WIDE_ADVANCE * LIMIT * round;
 
 		clear_log(f, &log);
@@ -439,11 +441,12 @@ GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 GRAPH_PROMISE(iterations, of_a_ticket_are_named_at_launch)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
 	struct tape tape = make_tape(f);
 	struct philox_graph *loop, *back;
 	struct philox_pass pass, view;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct ledger_view before;
 	struct log log, forth;
 
@@ -460,7 +463,7 @@ GRAPH_PROMISE(iterations, of_a_ticket_are_named_at_launch)
 	draw_to_log(f, &pass, &log);
 	OK(philox_backward_commit(&pass, 0));
 	back = record_end(f);
-	OK(philox_graph_use_info(back, 0, &info));
+	OK(philox_graph_pass_info(back, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
 	use.ticket = eager_loop(f, region, LIMIT - 1);
 	before = look(f, region);
@@ -516,7 +519,7 @@ GRAPH_PROMISE(iterations, of_a_placeholder_are_those_of_its_forward)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
 	for (uint64_t launch = 0; launch < 2; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		clear_log(f, &log);
 		OK(philox_graph_launch(graph, f->stream, uses, 2));

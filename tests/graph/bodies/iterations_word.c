@@ -43,7 +43,7 @@ GRAPH_PROMISE(at_word, each_launch_draws_the_iteration_of_the_word)
 	graph = record_at_word(f, region, tape, words, &forth, &back);
 	set_tape(f, words, order, 7);
 	for (unsigned launch = 0; launch < 7; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
 	}
@@ -70,7 +70,7 @@ GRAPH_PROMISE(at_word, an_iteration_that_there_is_not_is_poison)
 	graph = record_at_word(f, region, tape, words, &forth, &back);
 	set_tape(f, words, order, 5);
 	for (unsigned launch = 0; launch < 5; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		clear_log(f, &back);
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -111,7 +111,7 @@ GRAPH_PROMISE(at_word, a_ticket_named_at_launch_has_its_own_iterations)
 	graph = record_end(f);
 	set_tape(f, words, order, 4);
 	for (int i = 0; i < 4; i++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		OK(philox_forward_begin_loop(region, f->stream, 0, has[i],
 					     &pass));
@@ -164,7 +164,7 @@ GRAPH_PROMISE(at_word, each_run_reads_the_word_again)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 4);
 	for (uint64_t launch = 0; launch < 2; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		set_tape(f, words, order, 6);
 		clear_log(f, &back);
@@ -248,7 +248,7 @@ GRAPH_PROMISE(at_word, the_number_of_the_run_is_a_word)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
 	for (uint64_t launch = 0; launch < 2; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		clear_log(f, &back);
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -354,7 +354,7 @@ GRAPH_PROMISE(at_word, a_loop_in_a_body_has_the_limit_of_the_body)
 	forward_in(f, region, f->side, &log);
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 1);
+	cr_assert_eq(philox_graph_pass_count(graph), 1);
 	set_counts(f, tape, &count, 1);
 	launch_one(f, graph);
 	read_log(f, &log);
@@ -366,16 +366,16 @@ GRAPH_PROMISE(at_word, a_loop_in_a_body_has_the_limit_of_the_body)
 /* A capture may reserve more in one launch than there is. */
 GRAPH_PROMISE(at_word, a_captured_loop_fits_the_offset)
 {
-	const struct philox_op op = {"huge", 1, (uint64_t)1 << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1};
+	const struct philox_op_desc op = {"huge", 1, (uint64_t)1 << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
-	struct philox_use use = {{6, 6}, 0, 0};
+	struct philox_launch_pass use = {{6, 6}, 0, 0};
 
 	OK(philox_region_create(f->context, &options, &region));
 	record_begin(f);

@@ -38,7 +38,7 @@ static void loop_is_whole(struct fixture *f, struct open_loop *open)
 {
 	const unsigned count = 3;
 	struct philox_graph *graph;
-	struct philox_use use;
+	struct philox_launch_pass use;
 
 	runs(f, f->side);
 	scene_is_whole(f, &open->scene);
@@ -139,7 +139,7 @@ GRAPH_PROMISE(bodies_left, a_node_ended_around_an_open_one)
 	struct open_loop open;
 	struct philox_conditional branch;
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	philox_stream inmost;
 
 	OK(philox_stream_create(f->device, 0, &inmost));
@@ -191,7 +191,8 @@ GRAPH_PROMISE(bodies_left, a_node_whose_bodies_were_not_all_captured)
 	make_loop(f, &open);
 	for (uint32_t captured = 0; captured < 3; captured++) {
 		record_begin(f);
-		begin_node(f, f->stream, PHILOX_SWITCH, 3, 0, open.tape, &node);
+		begin_node(f, f->stream, PHILOX_CONDITIONAL_SWITCH, 3, 0,
+			   open.tape, &node);
 		for (uint32_t i = 0; i < captured; i++) {
 			OK(philox_conditional_body(&node, 2 - i, f->side));
 			forward_in(f, open.scene.region, f->side, &open.log);
@@ -216,7 +217,7 @@ PROMISE(bodies_left, a_node_without_a_body_left_open)
 
 	make_loop(f, &open);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_IF, 1, 0, open.tape, &node);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 1, 0, open.tape, &node);
 	FAILS(philox_capture_end(f->context, f->stream, &graph),
 	      PHILOX_ERROR_STATE);
 	cr_assert_null(graph);
@@ -237,7 +238,8 @@ PROMISE(bodies_left, a_node_whose_capture_is_over)
 	make_loop(f, &open);
 	for (int gone = 0; gone < 2; gone++) {
 		record_begin(f);
-		begin_node(f, f->stream, PHILOX_IF, 1, 0, open.tape, &node);
+		begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 1, 0, open.tape,
+			   &node);
 		OK(philox_stream_end_capture(f->device, f->stream, &native));
 		if (gone)
 			OK(philox_native_graph_destroy(f->device, native));
@@ -401,8 +403,8 @@ GRAPH_PROMISE(bodies_left, a_node_in_a_capture_that_is_broken)
 {
 	struct open_loop open;
 	struct philox_conditional node;
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 
 	make_loop(f, &open);
 	record_begin(f);
@@ -414,7 +416,7 @@ GRAPH_PROMISE(bodies_left, a_node_in_a_capture_that_is_broken)
 	cr_assert_null(node.context);
 	record_end_failing(f);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_IF, 1, 0, open.tape, &node);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 1, 0, open.tape, &node);
 	FAILS(philox_stream_synchronize(f->device, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	cr_assert_neq(philox_conditional_body(&node, 0, f->side), PHILOX_OK);

@@ -30,29 +30,29 @@ GRAPH_PROMISE(bodies_memory, values_are_those_of_the_launch_in_each_run)
 	make_log(f, &outs);
 	make_log(f, &log);
 	record_begin(f);
-	OK(philox_capture_value(f->context, f->stream, "out", &value, 8, &out));
+	OK(philox_capture_param(f->context, f->stream, "out", &value, 8, &out));
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	OK(philox_capture_value(f->context, f->side, "in", &value, 8, &in));
-	FAILS(philox_capture_value(f->context, f->side, "out", &value, 8,
+	OK(philox_capture_param(f->context, f->side, "in", &value, 8, &in));
+	FAILS(philox_capture_param(f->context, f->side, "out", &value, 8,
 				   &third),
 	      PHILOX_ERROR_EXISTS);
 	copy_to_log(f, f->side, &ins, in, 16);
 	copy_to_log(f, f->side, &outs, out, 16);
 	forward_in(f, region, f->side, &log);
 	end_while(f, f->side, tape, &loop);
-	FAILS(philox_capture_value(f->context, f->stream, "in", &value, 8,
+	FAILS(philox_capture_param(f->context, f->stream, "in", &value, 8,
 				   &third),
 	      PHILOX_ERROR_EXISTS);
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_values(graph), 2);
+	cr_assert_eq(philox_graph_param_count(graph), 2);
 	set_counts(f, tape, counts, 4);
 	for (uint64_t launch = 0; launch < 4; launch++) {
 		value = 1000 + launch;
-		OK(philox_graph_value_index(graph, "in", &index));
-		OK(philox_graph_set_value(graph, index, &value, 8));
+		OK(philox_graph_param_index(graph, "in", &index));
+		OK(philox_graph_set_param(graph, index, &value, 8));
 		value = (2000 + launch) << 32;
-		OK(philox_graph_value_index(graph, "out", &index));
-		OK(philox_graph_set_value(graph, index, &value, 8));
+		OK(philox_graph_param_index(graph, "out", &index));
+		OK(philox_graph_set_param(graph, index, &value, 8));
 		launch_one(f, graph);
 	}
 	read_log(f, &ins);
@@ -69,19 +69,19 @@ GRAPH_PROMISE(bodies_memory, values_are_those_of_the_launch_in_each_run)
 	nothing_wrong(f);
 	set_counts(f, tape, counts, 1);
 	clear_log(f, &ins);
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	read_log(f, &ins);
 	LOGGED_IN_ALL(&ins, 1);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(ins.run[0].word[i], UINT32_MAX);
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
 /* --- rows ----------------------------------------------------------------- */
 
 static struct philox_rows *make_rows(struct fixture *f)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "table", .count = ROWS};
 	struct philox_rows *rows;
 
@@ -93,12 +93,12 @@ static struct philox_rows *make_rows(struct fixture *f)
 static void draw_rows(struct fixture *f, struct philox_rows *rows,
 		      philox_stream stream, uint32_t *array, struct log *log)
 {
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .dist = PHILOX_BITS,
-				       .dtype = PHILOX_U32,
-				       .count = VALUES,
-				       .pitch = VALUES,
-				       .out = array};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .dist = PHILOX_DIST_BITS,
+					    .dtype = PHILOX_DTYPE_U32,
+					    .count = VALUES,
+					    .pitch = VALUES,
+					    .out = array};
 
 	OK(philox_rows_fill(rows, stream, NULL, &fill));
 	copy_to_log(f, stream, log, array, ROWS * VALUES * sizeof(*array));
@@ -143,12 +143,12 @@ static void rows_in_a_body(struct fixture *f, int with_pass, int destroyed)
 	if (destroyed == 1)
 		OK(philox_rows_destroy(rows));
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), with_pass ? 1 : 0);
+	cr_assert_eq(philox_graph_pass_count(graph), with_pass ? 1 : 0);
 	if (destroyed == 2)
 		OK(philox_rows_destroy(rows));
 	set_counts(f, tape, counts, 4);
 	for (int i = 0; i < 4; i++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		OK(philox_graph_launch(graph, f->stream, &use,
 				       with_pass ? 1 : 0));
@@ -205,14 +205,15 @@ PROMISE(bodies_memory, a_table_goes_with_the_graph)
 	OK(philox_conditional_end(&branch));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	OK(philox_rows_destroy(rows));
-	freed = philox_device_calls(f->device, "mem_free");
+	freed = philox_device_call_count(f->device, "mem_free");
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	OK(philox_device_synchronize(f->device));
 	next = make_rows(f);
-	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	cr_assert_eq(philox_device_call_count(f->device, "mem_free"), freed);
 	OK(philox_graph_destroy(graph));
 	for (unsigned waits = 0;
-	     philox_device_calls(f->device, "mem_free") == freed; waits++) {
+	     philox_device_call_count(f->device, "mem_free") == freed;
+	     waits++) {
 		OK(philox_rows_destroy(next));
 		next = make_rows(f);
 		cr_assert(waits < 2 || wait_for_release(f, waits));
@@ -226,12 +227,13 @@ GRAPH_PROMISE(bodies_memory, a_state_is_not_copied_where_a_body_runs_again)
 {
 	struct philox_generator *generator =
 		philox_context_generator(f->context);
-	struct philox_region *region = make_wide(f, "layer", PHILOX_SHARED);
+	struct philox_region *region =
+		make_wide(f, "layer", PHILOX_REGION_SHARED);
 	struct philox_state *state = make_memory(f, sizeof(*state)), found;
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop, branch;
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	philox_stream inmost;
 	struct log log;
 	const uint32_t words[] = {1, 0, 0, 1};
@@ -256,7 +258,7 @@ GRAPH_PROMISE(bodies_memory, a_state_is_not_copied_where_a_body_runs_again)
 	/* a run of the loop without its branch; the branch after it */
 	set_tape(f, tape, words, 4);
 	OK(philox_graph_launch(graph, f->stream, uses,
-			       philox_graph_uses(graph)));
+			       philox_graph_pass_count(graph)));
 	OK(philox_device_synchronize(f->device));
 	memcpy(&found, state, sizeof(found));
 	cr_assert_eq(found.seed, 0);
@@ -272,8 +274,7 @@ GRAPH_PROMISE(bodies_memory, a_state_is_not_copied_where_a_body_runs_again)
 GRAPH_PROMISE(bodies_memory, a_session_of_a_pool_is_refused_in_a_body)
 {
 	struct scene scene = make_scene(f);
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool_session *session = NULL;
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop;
@@ -287,14 +288,14 @@ GRAPH_PROMISE(bodies_memory, a_session_of_a_pool_is_refused_in_a_body)
 	make_log(f, &log);
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	FAILS(philox_pool_begin(pool, f->side, &session),
+	FAILS(philox_pool_session_begin(pool, f->side, &session),
 	      PHILOX_ERROR_UNSUPPORTED);
 	NAMES("pool");
 	cr_assert_null(session);
 	forward_in(f, scene.region, f->side, &log);
 	end_while(f, f->side, tape, &loop);
-	OK(philox_pool_begin(pool, f->stream, &session));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	graph = record_end(f);
 	set_counts(f, tape, &count, 1);
 	launch_one(f, graph);

@@ -52,7 +52,8 @@ GRAPH_PROMISE(nested, a_branch_in_a_loop_counts_how_often_it_is_taken)
 	static const char *const launches[] = {"nyyny", "y",      "",
 					       "n",     "yyyyyy", "nny"};
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
 	struct log loops, branches;
@@ -64,13 +65,13 @@ GRAPH_PROMISE(nested, a_branch_in_a_loop_counts_how_often_it_is_taken)
 	graph = record_branch_in_loop(f, region, inmost, tape, &loops,
 				      &branches);
 	for (size_t i = 0; i < 2; i++) {
-		OK(philox_graph_use_info(graph, i, &info));
+		OK(philox_graph_pass_info(graph, i, &info));
 		cr_assert_eq(info.iterations, LIMIT, "pass %zu", i);
 	}
 	for (size_t launch = 0; launch < 6; launch++) {
 		unsigned n = (unsigned)strlen(launches[launch]);
 		unsigned m = yes(launches[launch]);
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 		uint64_t at = launch * 4 * 2 * LIMIT;
 
 		set_letters(f, tape, launches[launch]);
@@ -148,7 +149,7 @@ GRAPH_PROMISE(nested, the_count_of_an_inner_loop_runs_on_over_the_launch)
 	for (size_t launch = 0; launch < 6; launch++) {
 		unsigned n = (unsigned)strlen(launches[launch]);
 		unsigned total = set_digits(f, tape, launches[launch]);
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 		uint64_t at = launch * (INNER_LIMIT + LIMIT);
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
@@ -179,7 +180,7 @@ GRAPH_PROMISE(nested, the_limit_of_an_inner_loop_is_the_total)
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct log outer, inner;
 	philox_stream inmost;
 
@@ -271,7 +272,7 @@ GRAPH_PROMISE(nested, bodies_of_a_node_count_apart)
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop, branch;
 	struct philox_graph *graph;
-	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 	struct log logs[3], counts[3];
 	philox_stream inmost;
 
@@ -282,7 +283,7 @@ GRAPH_PROMISE(nested, bodies_of_a_node_count_apart)
 	}
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	begin_node(f, f->side, PHILOX_SWITCH, 3, 0, tape, &branch);
+	begin_node(f, f->side, PHILOX_CONDITIONAL_SWITCH, 3, 0, tape, &branch);
 	for (uint32_t i = 0; i < 3; i++) {
 		const uint32_t *iteration;
 
@@ -409,7 +410,8 @@ GRAPH_PROMISE(nested, inference_and_warm_ups_may_be_in_loops)
 	struct philox_conditional loop;
 	struct philox_graph *graph;
 	struct log logs[3];
-	static const unsigned flags[] = {PHILOX_INFERENCE, PHILOX_WARMUP, 0};
+	static const unsigned flags[] = {PHILOX_PASS_INFERENCE,
+					 PHILOX_PASS_WARMUP, 0};
 	const unsigned counts[] = {3, 6};
 
 	for (int i = 0; i < 3; i++)
@@ -428,7 +430,7 @@ GRAPH_PROMISE(nested, inference_and_warm_ups_may_be_in_loops)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
 	for (unsigned launch = 0; launch < 2; launch++) {
-		struct philox_use uses[3] = {{{6, 6}, 0, 0}};
+		struct philox_launch_pass uses[3] = {{{6, 6}, 0, 0}};
 		uint64_t at = (uint64_t)launch * 4 * 2 * LIMIT;
 
 		OK(philox_graph_launch(graph, f->stream, uses, 3));
@@ -459,7 +461,7 @@ GRAPH_PROMISE(nested, loops_follow_a_new_seed)
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
 	struct log log;
-	struct philox_use use;
+	struct philox_launch_pass use;
 	const unsigned counts[] = {2, 3};
 
 	make_log(f, &log);

@@ -54,7 +54,7 @@ static void launch_forked(struct fixture *f, struct forked *t,
 
 	set_counts(f, t->tape, counts, 3);
 	for (int launch = 0; launch < 3; launch++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		clear_log(f, &t->here);
 		clear_log(f, &t->there);
@@ -106,9 +106,9 @@ GRAPH_PROMISE(orders, a_body_may_have_forked_before_it_is_tied)
 
 	open_forked(f, &t);
 	for (f->order = 0; f->order < ORDERS; f->order++) {
-		struct philox_conditional_options options = {
+		struct philox_conditional_desc options = {
 			.size = sizeof(options),
-			.kind = PHILOX_WHILE,
+			.kind = PHILOX_CONDITIONAL_WHILE,
 			.limit = LIMIT,
 			.own = 1};
 		struct conditional what = {0, CONDITIONAL_WHILE, 1};
@@ -199,7 +199,7 @@ GRAPH_PROMISE(orders, a_view_by_word_comes_after_its_word)
 		graph = record_end(f);
 		set_tape(f, t.tape, order_of, 4);
 		for (unsigned launch = 0; launch < 2; launch++) {
-			struct philox_use use;
+			struct philox_launch_pass use;
 
 			clear_log(f, &t.here);
 			clear_log(f, &t.there);

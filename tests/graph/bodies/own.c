@@ -20,11 +20,11 @@ static void begin_own(struct fixture *f, philox_stream stream,
 {
 	static const enum conditional_kind kinds[] = {
 		CONDITIONAL_IF, CONDITIONAL_WHILE, CONDITIONAL_SWITCH};
-	struct philox_conditional_options options = {.size = sizeof(options),
-						     .kind = kind,
-						     .bodies = bodies,
-						     .limit = limit,
-						     .own = 1};
+	struct philox_conditional_desc options = {.size = sizeof(options),
+						  .kind = kind,
+						  .bodies = bodies,
+						  .limit = limit,
+						  .own = 1};
 	struct conditional what = {0, kinds[kind], bodies};
 	device_node tips[8], node;
 	struct capture_info info;
@@ -86,7 +86,7 @@ GRAPH_PROMISE(own_nodes, a_while_draws_iteration_after_iteration)
 	make_log(f, &log);
 	make_log(f, &numbers);
 	record_begin(f);
-	begin_own(f, f->stream, PHILOX_WHILE, 1, LIMIT, tape, &own);
+	begin_own(f, f->stream, PHILOX_CONDITIONAL_WHILE, 1, LIMIT, tape, &own);
 	begin_own_body(f, &own, 0, f->side);
 	OK(philox_conditional_iteration(&own.node, 0, &iteration));
 	copy_to_log(f, f->side, &numbers, iteration, 4);
@@ -97,7 +97,7 @@ GRAPH_PROMISE(own_nodes, a_while_draws_iteration_after_iteration)
 	graph = record_end(f);
 	set_counts(f, tape, counts, 4);
 	for (uint64_t launch = 0; launch < 4; launch++) {
-		struct philox_use use;
+		struct philox_launch_pass use;
 
 		clear_log(f, &log);
 		clear_log(f, &numbers);
@@ -126,14 +126,14 @@ GRAPH_PROMISE(own_nodes, a_switch_draws_in_the_body_that_runs)
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
-	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 	struct own own;
 	struct log logs[3];
 
 	for (int i = 0; i < 3; i++)
 		make_log(f, &logs[i]);
 	record_begin(f);
-	begin_own(f, f->stream, PHILOX_SWITCH, 3, 0, tape, &own);
+	begin_own(f, f->stream, PHILOX_CONDITIONAL_SWITCH, 3, 0, tape, &own);
 	for (uint32_t i = 0; i < 3; i++) {
 		begin_own_body(f, &own, i, f->side);
 		forward_in(f, region, f->side, &logs[i]);
@@ -169,7 +169,7 @@ GRAPH_PROMISE(own_nodes, nest_with_nodes_of_philox)
 	for (int ours = 0; ours < 2; ours++) {
 		struct philox_conditional loop;
 		struct philox_graph *graph;
-		struct philox_use use;
+		struct philox_launch_pass use;
 		struct own own;
 		struct log log;
 
@@ -177,8 +177,8 @@ GRAPH_PROMISE(own_nodes, nest_with_nodes_of_philox)
 		record_begin(f);
 		if (ours) {
 			begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-			begin_own(f, f->side, PHILOX_WHILE, 1, LIMIT, tape,
-				  &own);
+			begin_own(f, f->side, PHILOX_CONDITIONAL_WHILE, 1,
+				  LIMIT, tape, &own);
 			begin_own_body(f, &own, 0, inmost);
 			forward_in(f, region, inmost, &log);
 			ask_again(f, &own, inmost, tape);
@@ -186,8 +186,8 @@ GRAPH_PROMISE(own_nodes, nest_with_nodes_of_philox)
 			OK(philox_conditional_end(&own.node));
 			end_while(f, f->side, tape, &loop);
 		} else {
-			begin_own(f, f->stream, PHILOX_WHILE, 1, LIMIT, tape,
-				  &own);
+			begin_own(f, f->stream, PHILOX_CONDITIONAL_WHILE, 1,
+				  LIMIT, tape, &own);
 			begin_own_body(f, &own, 0, f->side);
 			begin_while(f, f->side, inmost, LIMIT, tape, &loop);
 			forward_in(f, region, inmost, &log);
@@ -222,7 +222,7 @@ GRAPH_PROMISE(own_nodes, runs_beyond_the_limit_are_poison)
 
 	make_log(f, &log);
 	record_begin(f);
-	begin_own(f, f->stream, PHILOX_WHILE, 1, LIMIT, tape, &own);
+	begin_own(f, f->stream, PHILOX_CONDITIONAL_WHILE, 1, LIMIT, tape, &own);
 	begin_own_body(f, &own, 0, f->side);
 	forward_in(f, region, f->side, &log);
 	ask_again(f, &own, f->side, tape);
@@ -238,11 +238,11 @@ GRAPH_PROMISE(own_nodes, runs_beyond_the_limit_are_poison)
 	POISON_LOGGED(&log, LIMIT + 1);
 	beyond_limits(f, 2);
 	clear_log(f, &log);
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	read_log(f, &log);
 	LOGGED_IN_ALL(&log, 1);
 	POISON_LOGGED(&log, 0);
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
 /* --- bad input ------------------------------------------------------------ */
@@ -252,7 +252,7 @@ GRAPH_PROMISE(own_nodes, a_body_that_cannot_be_tied)
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	const uint32_t words[] = {0, 1};
 	struct own own;
 	struct log logs[2];
@@ -260,7 +260,7 @@ GRAPH_PROMISE(own_nodes, a_body_that_cannot_be_tied)
 	for (int i = 0; i < 2; i++)
 		make_log(f, &logs[i]);
 	record_begin(f);
-	begin_own(f, f->stream, PHILOX_SWITCH, 2, 0, tape, &own);
+	begin_own(f, f->stream, PHILOX_CONDITIONAL_SWITCH, 2, 0, tape, &own);
 	FAILS(philox_conditional_body(&own.node, 0, f->side),
 	      PHILOX_ERROR_STATE);
 	runs(f, f->side);
@@ -305,7 +305,7 @@ GRAPH_PROMISE(own_nodes, a_body_with_passes_before_it_is_tied)
 	struct own own;
 
 	record_begin(f);
-	begin_own(f, f->stream, PHILOX_WHILE, 1, LIMIT, tape, &own);
+	begin_own(f, f->stream, PHILOX_CONDITIONAL_WHILE, 1, LIMIT, tape, &own);
 	OK(device_capture_begin_to(f->device, f->side, own.bodies[0],
 				   PHILOX_CAPTURE_RELAXED));
 	if (philox_forward_begin(region, f->side, 0, &pass) == PHILOX_OK) {

@@ -7,11 +7,11 @@
 
 enum { LIMIT = 4 };
 
-static struct philox_conditional_options plain_while(void)
+static struct philox_conditional_desc plain_while(void)
 {
-	return (struct philox_conditional_options){
-		.size = sizeof(struct philox_conditional_options),
-		.kind = PHILOX_WHILE,
+	return (struct philox_conditional_desc){
+		.size = sizeof(struct philox_conditional_desc),
+		.kind = PHILOX_CONDITIONAL_WHILE,
 		.limit = LIMIT};
 }
 
@@ -28,12 +28,12 @@ static struct philox_conditional none(void)
 
 struct refusal {
 	const char *field;
-	struct philox_conditional_options options;
+	struct philox_conditional_desc options;
 };
 
 static void begin_is_refused(struct fixture *f, const struct refusal *refusal)
 {
-	struct philox_conditional_options options = refusal->options;
+	struct philox_conditional_desc options = refusal->options;
 	struct philox_conditional node;
 
 	memset(&node, 0x5a, sizeof(node));
@@ -46,7 +46,7 @@ static void begin_is_refused(struct fixture *f, const struct refusal *refusal)
 
 GRAPH_PROMISE(bodies_refused, a_node_that_cannot_be)
 {
-	enum { S = sizeof(struct philox_conditional_options) };
+	enum { S = sizeof(struct philox_conditional_desc) };
 	uint32_t *word = make_memory(f, 16);
 	const uint32_t *odd = (uint32_t *)((char *)word + 1),
 		       *half = (uint32_t *)((char *)word + 2);
@@ -55,13 +55,22 @@ GRAPH_PROMISE(bodies_refused, a_node_that_cannot_be)
 		{"size", {.size = 8}},
 		{"kind", {.size = S, .kind = (enum philox_conditional_kind)3}},
 		{"kind", {.size = S, .kind = (enum philox_conditional_kind)99}},
-		{"bodies", {.size = S, .kind = PHILOX_IF, .bodies = 3}},
 		{"bodies",
-		 {.size = S, .kind = PHILOX_WHILE, .bodies = 2, .limit = 1}},
-		{"bodies", {.size = S, .kind = PHILOX_SWITCH, .bodies = 1025}},
+		 {.size = S, .kind = PHILOX_CONDITIONAL_IF, .bodies = 3}},
 		{"bodies",
-		 {.size = S, .kind = PHILOX_SWITCH, .bodies = UINT32_MAX}},
-		{"limit", {.size = S, .kind = PHILOX_WHILE}},
+		 {.size = S,
+		  .kind = PHILOX_CONDITIONAL_WHILE,
+		  .bodies = 2,
+		  .limit = 1}},
+		{"bodies",
+		 {.size = S,
+		  .kind = PHILOX_CONDITIONAL_SWITCH,
+		  .bodies = 1025}},
+		{"bodies",
+		 {.size = S,
+		  .kind = PHILOX_CONDITIONAL_SWITCH,
+		  .bodies = UINT32_MAX}},
+		{"limit", {.size = S, .kind = PHILOX_CONDITIONAL_WHILE}},
 		{"own", {.size = S, .own = 2}},
 		{"word", {.size = S, .own = 1, .word = word}},
 		{"word", {.size = S, .word = odd}},
@@ -69,7 +78,7 @@ GRAPH_PROMISE(bodies_refused, a_node_that_cannot_be)
 	};
 	struct scene scene = make_scene(f);
 	struct philox_conditional node;
-	struct philox_conditional_options options = plain_while();
+	struct philox_conditional_desc options = plain_while();
 	struct philox_graph *graph;
 
 	record_begin(f);
@@ -92,7 +101,7 @@ GRAPH_PROMISE(bodies_refused, a_node_that_cannot_be)
 PROMISE(bodies_refused, a_node_on_a_stream_that_does_not_capture)
 {
 	struct scene scene = make_scene(f);
-	struct philox_conditional_options options = plain_while();
+	struct philox_conditional_desc options = plain_while();
 	struct philox_conditional node;
 
 	memset(&node, 0x5a, sizeof(node));
@@ -175,7 +184,7 @@ GRAPH_PROMISE(bodies_refused, a_body_that_there_is_not_or_that_was)
 	struct tape tape = make_tape(f);
 	struct philox_conditional node;
 	struct philox_graph *graph;
-	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 	struct log logs[3];
 	const uint32_t *iteration;
 	philox_stream busy;
@@ -184,7 +193,7 @@ GRAPH_PROMISE(bodies_refused, a_body_that_there_is_not_or_that_was)
 	for (int i = 0; i < 3; i++)
 		make_log(f, &logs[i]);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_SWITCH, 3, 0, tape, &node);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_SWITCH, 3, 0, tape, &node);
 	FAILS(philox_conditional_body(&node, 3, f->side), PHILOX_ERROR_INVALID);
 	runs(f, f->side);
 	FAILS(philox_conditional_body(&node, UINT32_MAX, f->side),
@@ -243,7 +252,8 @@ GRAPH_PROMISE(bodies_refused, a_body_on_a_stream_that_captures)
 	OK(philox_stream_begin_capture(f->device, f->side,
 				       PHILOX_CAPTURE_RELAXED));
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_WHILE, 0, LIMIT, tape, &loop);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_WHILE, 0, LIMIT, tape,
+		   &loop);
 	FAILS(philox_conditional_body(&loop, 0, f->side), PHILOX_ERROR_STATE);
 	OK(philox_stream_capture_info(f->device, f->side, &capture, NULL));
 	cr_assert_eq(capture, PHILOX_CAPTURE_ACTIVE);
@@ -270,13 +280,14 @@ GRAPH_PROMISE(bodies_refused, more_bodies_than_a_head_has_room_for)
 	enum { MOST = 1024 };
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_conditional_options options = {.size = sizeof(options),
-						     .kind = PHILOX_SWITCH,
-						     .bodies = MOST,
-						     .word = tape.word};
+	struct philox_conditional_desc options = {
+		.size = sizeof(options),
+		.kind = PHILOX_CONDITIONAL_SWITCH,
+		.bodies = MOST,
+		.word = tape.word};
 	struct philox_conditional node, other;
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	const uint32_t words[] = {MOST - 1, 3, MOST};
 	struct log logs[2];
 
@@ -323,7 +334,8 @@ GRAPH_PROMISE(bodies_refused, a_condition_set_where_it_cannot_be)
 	OK(philox_stream_create(f->device, 0, &other));
 	make_log(f, &log);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_WHILE, 0, LIMIT, tape, &loop);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_WHILE, 0, LIMIT, tape,
+		   &loop);
 	FAILS(philox_conditional_set(&loop, f->side, tape.word),
 	      PHILOX_ERROR_STATE);
 	OK(philox_conditional_body(&loop, 0, f->side));
@@ -367,45 +379,47 @@ GRAPH_PROMISE(bodies_refused, reversed_where_there_is_nothing_to_reverse)
 	struct philox_ticket outside, ticket;
 	struct philox_graph *graph;
 	struct philox_pass pass;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	uint32_t *array = make_array(f);
 	struct log log;
 
 	make_log(f, &log);
-	FAILS(philox_forward_begin(region, f->stream, PHILOX_REVERSED, &pass),
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_REVERSED,
+				   &pass),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_backward_begin(region, kept.ticket, f->stream,
-				    PHILOX_REVERSED, &pass),
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	NAMES("REVERSED");
 	unchanged(f, region, &before);
 	record_begin(f);
 	outside = captured_forward(f, region, 0, array);
-	FAILS(philox_backward_begin(region, outside, f->stream, PHILOX_REVERSED,
-				    &pass),
+	FAILS(philox_backward_begin(region, outside, f->stream,
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_backward_begin(region, named_at_launch, f->stream,
-				    PHILOX_REVERSED, &pass),
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	FAILS(philox_forward_begin(region, f->side, PHILOX_REVERSED, &pass),
+	FAILS(philox_forward_begin(region, f->side, PHILOX_PASS_REVERSED,
+				   &pass),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_backward_begin(region, named_at_launch, f->side,
-				    PHILOX_REVERSED, &pass),
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	NAMES("REVERSED");
-	FAILS(philox_backward_begin(region, outside, f->side, PHILOX_REVERSED,
-				    &pass),
+	FAILS(philox_backward_begin(region, outside, f->side,
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	ticket = forward_in(f, region, f->side, &log);
-	FAILS(philox_backward_begin(region, ticket, f->side, PHILOX_REVERSED,
-				    &pass),
+	FAILS(philox_backward_begin(region, ticket, f->side,
+				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 2);
+	cr_assert_eq(philox_graph_pass_count(graph), 2);
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
-	uses[1].flags = PHILOX_REVERSED;
+	uses[1].flags = PHILOX_PASS_REVERSED;
 	FAILS(philox_graph_launch(graph, f->stream, uses, 2),
 	      PHILOX_ERROR_INVALID);
 	nothing_wrong(f);
@@ -421,12 +435,12 @@ static void try_reversed(struct fixture *f, struct philox_region *region,
 
 	begin_while(f, f->stream, inner, LIMIT, tape, &loop);
 	if (expected == PHILOX_OK) {
-		OK(philox_backward_begin(region, ticket, inner, PHILOX_REVERSED,
-					 &pass));
+		OK(philox_backward_begin(region, ticket, inner,
+					 PHILOX_PASS_REVERSED, &pass));
 		OK(philox_backward_commit(&pass, 0));
 	} else {
 		FAILS(philox_backward_begin(region, ticket, inner,
-					    PHILOX_REVERSED, &pass),
+					    PHILOX_PASS_REVERSED, &pass),
 		      expected);
 		NAMES("a body that runs again");
 	}
@@ -438,7 +452,8 @@ static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
 			   enum philox_status expected)
 {
 	struct philox_region *region = make_region(
-		f, kind == PHILOX_WHILE ? "in a loop" : "in a branch");
+		f,
+		kind == PHILOX_CONDITIONAL_WHILE ? "in a loop" : "in a branch");
 	struct tape tape = make_tape(f);
 	struct philox_conditional around, loop;
 	philox_stream outer = f->stream, innermost;
@@ -448,8 +463,8 @@ static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
 	make_log(f, &log);
 	OK(philox_stream_create(f->device, 0, &innermost));
 	record_begin(f);
-	begin_node(f, outer, kind, 1, kind == PHILOX_WHILE ? LIMIT : 0, tape,
-		   &around);
+	begin_node(f, outer, kind, 1,
+		   kind == PHILOX_CONDITIONAL_WHILE ? LIMIT : 0, tape, &around);
 	OK(philox_conditional_body(&around, 0, f->side));
 	f->stream = f->side;
 	begin_while(f, f->stream, innermost, LIMIT, tape, &loop);
@@ -464,26 +479,26 @@ static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
 
 GRAPH_PROMISE(bodies_refused, reversed_where_both_loops_run_again)
 {
-	reverse_within(f, PHILOX_WHILE, PHILOX_ERROR_INVALID);
-	reverse_within(f, PHILOX_IF, PHILOX_OK);
+	reverse_within(f, PHILOX_CONDITIONAL_WHILE, PHILOX_ERROR_INVALID);
+	reverse_within(f, PHILOX_CONDITIONAL_IF, PHILOX_OK);
 	nothing_wrong(f);
 }
 
 /* A loop that could reserve more than an offset holds. */
 GRAPH_PROMISE(bodies_refused, a_limit_that_overflows_the_offset)
 {
-	const struct philox_op op = {"huge", 1, (uint64_t)1 << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1};
+	const struct philox_op_desc op = {"huge", 1, (uint64_t)1 << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop;
 	struct philox_region *region;
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
 	struct philox_pass pass;
-	struct philox_use use = {{6, 6}, 0, 0};
+	struct philox_launch_pass use = {{6, 6}, 0, 0};
 
 	OK(philox_region_create(f->context, &options, &region));
 	record_begin(f);

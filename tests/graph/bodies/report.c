@@ -18,7 +18,8 @@ GRAPH_PROMISE(beyond, a_loop_ends_after_one_run_too_many)
 	static const unsigned counts[] = {40, 2}, exact[] = {LIMIT};
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_graph *graph;
 	struct log log;
 
@@ -36,7 +37,7 @@ GRAPH_PROMISE(beyond, a_loop_ends_after_one_run_too_many)
 	for (unsigned i = 0; i < LIMIT; i++)
 		LOGGED(&log, i, predict(0, "layer", 4 * (LIMIT + i)));
 	POISON_LOGGED(&log, LIMIT);
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_LIMIT);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	NAMES("decode");
 	cr_assert_eq(report.beyond, 1);
 	cr_assert_eq(report.launches, 0);
@@ -77,7 +78,8 @@ GRAPH_PROMISE(beyond, each_run_counts_when_the_caller_goes_on)
 	static const unsigned counts[] = {LIMIT + 4, 1, LIMIT, LIMIT + 1};
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_graph *graph;
 	struct log log;
 
@@ -98,7 +100,7 @@ GRAPH_PROMISE(beyond, each_run_counts_when_the_caller_goes_on)
 				POISON_LOGGED(&log, i);
 		}
 	}
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_LIMIT);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	cr_assert_eq(report.beyond, 4 + 1);
 	cr_assert_str_eq(report.graph, philox_graph_name(graph));
 	nothing_wrong(f);
@@ -109,11 +111,12 @@ GRAPH_PROMISE(beyond, all_passes_of_the_run_are_poison)
 {
 	struct philox_region *a = make_region(f, "a"), *b = make_region(f, "b");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_conditional loop;
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
-	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct log logs[3];
 	const unsigned count = 9;
 
@@ -135,7 +138,7 @@ GRAPH_PROMISE(beyond, all_passes_of_the_run_are_poison)
 		       predict(0, i == 2 ? "b" : "a", 4 * (LIMIT - 1)));
 		POISON_LOGGED(&logs[i], LIMIT);
 	}
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_LIMIT);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	cr_assert_eq(report.beyond, 1, "one run, whatever it holds");
 	cr_assert_str_eq(report.regions, "a, b");
 	nothing_wrong(f);
@@ -146,7 +149,8 @@ GRAPH_PROMISE(beyond, a_branch_is_taken_too_often)
 {
 	static const uint32_t words[] = {1, 1, 1, 1, 1, 1, 1, 0, 0};
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_use_info info = PHILOX_INIT(struct philox_use_info);
+	struct philox_graph_pass_info info =
+		PHILOX_INIT(struct philox_graph_pass_info);
 	struct tape tape = make_tape(f);
 	struct philox_conditional loop, branch;
 	struct philox_graph *graph;
@@ -157,13 +161,13 @@ GRAPH_PROMISE(beyond, a_branch_is_taken_too_often)
 	make_log(f, &log);
 	record_begin(f);
 	begin_while(f, f->stream, f->side, 5, tape, &loop);
-	begin_node(f, f->side, PHILOX_IF, 1, 2, tape, &branch);
+	begin_node(f, f->side, PHILOX_CONDITIONAL_IF, 1, 2, tape, &branch);
 	OK(philox_conditional_body(&branch, 0, inmost));
 	forward_in(f, region, inmost, &log);
 	OK(philox_conditional_end(&branch));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
-	OK(philox_graph_use_info(graph, 0, &info));
+	OK(philox_graph_pass_info(graph, 0, &info));
 	cr_assert_eq(info.iterations, 2);
 	set_tape(f, tape, words, 9);
 	launch_one(f, graph);
@@ -195,7 +199,8 @@ GRAPH_PROMISE(beyond, each_graph_is_named_in_the_log)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct heard heard = {0, {""}};
 	struct philox_graph *graphs[2];
 	struct log log;
@@ -212,7 +217,7 @@ GRAPH_PROMISE(beyond, each_graph_is_named_in_the_log)
 		OK(philox_stream_synchronize(f->device, f->stream));
 	}
 	OK(philox_context_set_log(f->context, hear, &heard));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_LIMIT);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	OK(philox_context_set_log(f->context, NULL, NULL));
 	cr_assert_eq(report.beyond, 2);
 	cr_assert_geq(heard.n, 2, "%u entries", heard.n);
@@ -231,13 +236,14 @@ GRAPH_PROMISE(beyond, an_unannounced_loop_is_poison_and_ends)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_conditional loop;
 	struct philox_ticket ticket;
 	struct ledger_view before = look(f, region);
 	struct philox_graph *graph;
 	const uint32_t *iteration;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct log forth, back, runs_log;
 	const unsigned many = 30, two = 2;
 
@@ -257,8 +263,8 @@ GRAPH_PROMISE(beyond, an_unannounced_loop_is_poison_and_ends)
 		clear_log(f, &forth);
 		clear_log(f, &back);
 		clear_log(f, &runs_log);
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 		read_log(f, &forth);
 		read_log(f, &back);
 		read_log(f, &runs_log);
@@ -266,7 +272,7 @@ GRAPH_PROMISE(beyond, an_unannounced_loop_is_poison_and_ends)
 		POISON_LOGGED(&forth, 0);
 		POISON_LOGGED(&back, 0);
 		cr_assert_eq(runs_log.run[0].word[0], UINT32_MAX);
-		FAILS(philox_check(f->context, &report),
+		FAILS(philox_context_check(f->context, &report),
 		      PHILOX_ERROR_UNANNOUNCED);
 		cr_assert_eq(report.launches, 1);
 		nothing_wrong(f);
@@ -289,16 +295,17 @@ GRAPH_PROMISE(beyond, an_unannounced_branch_is_poison)
 	static const uint32_t words[] = {1, 0, 1, 0};
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_conditional branch;
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct log logs[2];
 
 	for (int i = 0; i < 2; i++)
 		make_log(f, &logs[i]);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_IF, 2, 0, tape, &branch);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 2, 0, tape, &branch);
 	for (uint32_t i = 0; i < 2; i++) {
 		OK(philox_conditional_body(&branch, i, f->side));
 		forward_in(f, region, f->side, &logs[i]);
@@ -308,8 +315,8 @@ GRAPH_PROMISE(beyond, an_unannounced_branch_is_poison)
 	set_tape(f, tape, words, 4);
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
 	for (int i = 0; i < 2; i++)
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
 	for (int i = 0; i < 2; i++) {
 		read_log(f, &logs[i]);
@@ -319,7 +326,8 @@ GRAPH_PROMISE(beyond, an_unannounced_branch_is_poison)
 	POISON_LOGGED(&logs[1], 0);
 	POISON_LOGGED(&logs[0], 1);
 	LOGGED(&logs[1], 1, predict(0, "layer", 12));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 2);
 	nothing_wrong(f);
 }
@@ -353,13 +361,13 @@ GRAPH_PROMISE(beyond, unannounced_views_are_poison)
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, &count, 1);
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	for (int i = 0; i < 3; i++) {
 		read_log(f, &logs[i]);
 		LOGGED_IN_ALL(&logs[i], 1);
 		POISON_LOGGED(&logs[i], 0);
 	}
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
 /* A context that has drawn poison is not saved before that is known. */
@@ -392,7 +400,8 @@ GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct tape tape = make_tape(f);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_graph *loop, *plain;
 	struct log log;
 	const unsigned counts[] = {9};
@@ -403,9 +412,10 @@ GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 	OK(philox_graph_set_name(plain, "plain"));
 	set_counts(f, tape, counts, 1);
 	launch_one(f, loop);
-	OK(philox_native_launch(f->device, native_exec(plain), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(plain), f->stream));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.graphs, 1);
 	cr_assert_eq(report.beyond, 1);
@@ -424,7 +434,7 @@ static char *journal_of_a_run(const char *device)
 	int file = mkstemp(path);
 	struct philox_region *region;
 	struct philox_graph *forth, *back;
-	struct philox_use use;
+	struct philox_launch_pass use;
 	struct fixture f;
 	struct tape tape;
 	struct log log;

@@ -28,7 +28,7 @@ static struct philox_graph *record_two(struct fixture *f, struct series *s)
 	struct philox_conditional branch;
 
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_IF, 2, 0, s->tape, &branch);
+	begin_node(f, f->stream, PHILOX_CONDITIONAL_IF, 2, 0, s->tape, &branch);
 	for (uint32_t i = 0; i < 2; i++) {
 		OK(philox_conditional_body(&branch, i, f->side));
 		forward_in(f, s->region, f->side, &s->log);
@@ -64,7 +64,7 @@ static void all_new(struct fixture *f, struct series *s, unsigned n)
 }
 
 static void release(struct fixture *f, struct series *s,
-		    const struct philox_use *uses, size_t n)
+		    const struct philox_launch_pass *uses, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		OK(philox_ticket_release(s->region, uses[i].ticket, f->stream));
@@ -73,7 +73,7 @@ static void release(struct fixture *f, struct series *s,
 static void launch_loop(struct fixture *f, struct series *s)
 {
 	unsigned count = below(s, LIMIT + 1);
-	struct philox_use use;
+	struct philox_launch_pass use;
 
 	set_counts(f, s->tape, &count, 1);
 	use = launch_one(f, s->loop);
@@ -85,7 +85,7 @@ static void launch_loop(struct fixture *f, struct series *s)
 static void launch_branch(struct fixture *f, struct series *s)
 {
 	const uint32_t word = below(s, 2);
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	set_tape(f, s->tape, &word, 1);
 	OK(philox_graph_launch(s->branch, f->stream, uses, 2));
@@ -98,7 +98,7 @@ static void launch_nested(struct fixture *f, struct series *s)
 {
 	uint32_t words[TAPE] = {0};
 	unsigned outer = below(s, LIMIT + 1), left = INNER, at = 0, total = 0;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	for (unsigned i = 0; i < outer; i++) {
 		unsigned inner = below(s, left + 1);
@@ -206,8 +206,8 @@ static void *capture_loops(void *arg)
 		begin_while(&w->f, w->f.stream, w->f.side, LIMIT, w->tape,
 			    &loop);
 		ticket = forward_in(&w->f, w->region, w->f.side, &w->log);
-		backward_in(&w->f, w->region, ticket, w->f.side, PHILOX_RETAIN,
-			    &w->log);
+		backward_in(&w->f, w->region, ticket, w->f.side,
+			    PHILOX_PASS_RETAIN, &w->log);
 		end_while(&w->f, w->f.side, w->tape, &loop);
 		w->graphs[i] = record_end(&w->f);
 	}
@@ -232,7 +232,7 @@ static void check_worker(struct worker *w)
 	struct fixture *f = &w->f;
 
 	for (uint64_t i = 0; i < CAPTURES; i++) {
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 		set_counts(f, w->tape, &count, 1);
 		OK(philox_graph_launch(w->graphs[i], f->stream, uses, 2));

@@ -13,7 +13,7 @@ GRAPH_PROMISE(adopt, placeholders_are_good_in_their_capture_only)
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 	struct philox_graph *back;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	void *saved;
 
 	record_begin(f);
@@ -62,7 +62,7 @@ GRAPH_PROMISE(adopt, refuses_garbage_near_placeholders)
 		      PHILOX_ERROR_MISMATCH);
 	}
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 2);
+	cr_assert_eq(philox_graph_pass_count(graph), 2);
 	end_scene(f, &scene);
 }
 
@@ -81,7 +81,7 @@ GRAPH_PROMISE(adopt, refuses_live_tickets)
 	NAMES("layer");
 	captured_backward(f, scene.region, (struct philox_ticket){0, 0}, 0,
 			  scene.array);
-	launch_backward(f, record_end(f), &scene.kept, PHILOX_RETAIN,
+	launch_backward(f, record_end(f), &scene.kept, PHILOX_PASS_RETAIN,
 			scene.array);
 	end_scene(f, &scene);
 }
@@ -93,7 +93,7 @@ GRAPH_PROMISE(adopt, a_placeholder_is_used_up_once)
 	struct philox_ticket ticket;
 	struct philox_pass open, pass;
 	struct philox_graph *graph;
-	struct philox_use uses[3] = {0};
+	struct philox_launch_pass uses[3] = {0};
 
 	record_begin(f);
 	OK(philox_forward_begin(scene.region, f->stream, 0, &open));
@@ -101,7 +101,8 @@ GRAPH_PROMISE(adopt, a_placeholder_is_used_up_once)
 	OK(philox_forward_commit(&open, &ticket));
 	FAILS(philox_backward_begin(other, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
-	captured_backward(f, scene.region, ticket, PHILOX_RETAIN, scene.array);
+	captured_backward(f, scene.region, ticket, PHILOX_PASS_RETAIN,
+			  scene.array);
 	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &open));
 	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_BUSY);
@@ -124,13 +125,13 @@ GRAPH_PROMISE(adopt, holds_many_passes_and_says_when_it_is_full)
 	enum philox_status status = PHILOX_OK;
 	struct philox_graph *graph;
 	struct philox_pass pass;
-	struct philox_use *uses;
+	struct philox_launch_pass *uses;
 	unsigned n = 0;
 
 	record_begin(f);
 	for (; n < 4000; n++) {
 		status = philox_forward_begin(scene.region, f->stream,
-					      PHILOX_INFERENCE, &pass);
+					      PHILOX_PASS_INFERENCE, &pass);
 		if (status != PHILOX_OK)
 			break;
 		if (n % 500 == 7)
@@ -140,7 +141,7 @@ GRAPH_PROMISE(adopt, holds_many_passes_and_says_when_it_is_full)
 	cr_assert_eq(status, PHILOX_ERROR_LIMIT);
 	cr_assert(n >= 1000, "%u passes fit", n);
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), n);
+	cr_assert_eq(philox_graph_pass_count(graph), n);
 	uses = calloc(n, sizeof(*uses));
 	cr_assert_not_null(uses);
 	OK(philox_graph_launch(graph, f->stream, uses, n));
@@ -260,10 +261,10 @@ PROMISE(adopt, may_be_dropped_while_it_is_in_progress)
 
 static uint64_t memory_held(struct fixture *f)
 {
-	return philox_device_calls(f->device, "mem_alloc") -
-	       philox_device_calls(f->device, "mem_free") +
-	       philox_device_calls(f->device, "mapped_alloc") -
-	       philox_device_calls(f->device, "mapped_free");
+	return philox_device_call_count(f->device, "mem_alloc") -
+	       philox_device_call_count(f->device, "mem_free") +
+	       philox_device_call_count(f->device, "mapped_alloc") -
+	       philox_device_call_count(f->device, "mapped_free");
 }
 
 PROMISE(adopt, once_abandoned_leaves_nothing_on_the_device)
@@ -378,7 +379,7 @@ GRAPH_PROMISE(adopt, a_region_destroyed_in_it_gives_no_good_graph)
 {
 	struct scene scene = make_scene(f);
 	struct philox_region *doomed = make_region(f, "doomed");
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_graph *graph = NULL;
 	uint64_t i = f->n_natives;
 	enum philox_status status;
@@ -389,8 +390,8 @@ GRAPH_PROMISE(adopt, a_region_destroyed_in_it_gives_no_good_graph)
 	if (f->own) {
 		OK(philox_stream_end_capture(f->device, f->stream,
 					     &f->natives[i]));
-		OK(philox_native_instantiate(f->device, f->natives[i],
-					     &f->execs[i]));
+		OK(philox_native_graph_instantiate(f->device, f->natives[i],
+						   &f->execs[i]));
 		f->n_natives++;
 		status = philox_graph_adopt(f->context, f->capture_id,
 					    f->natives[i], f->execs[i], &graph);
@@ -425,7 +426,7 @@ PROMISE(adopt, refuses_handles_that_are_no_native_graphs)
 	OK(philox_stream_capture_info(f->device, f->stream, NULL, &id));
 	captured_forward(f, scene.region, 0, scene.array);
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
-	OK(philox_native_instantiate(f->device, native, &exec));
+	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	FAILS(philox_graph_adopt(f->context, id, (philox_native_graph)ours,
 				 exec, &adopted),
 	      PHILOX_ERROR_INVALID);

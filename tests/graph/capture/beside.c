@@ -12,23 +12,23 @@ enum { ROWS = 4, VALUES = 8 };
 static void use_rows(struct fixture *f, struct philox_context *context,
 		     uint32_t *out, int32_t *tokens)
 {
-	struct philox_rows_options options = {
+	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
 	const struct philox_row_list list = {.size = sizeof(list), .n = ROWS};
-	const struct philox_row_fill fill = {.size = sizeof(fill),
-					     .dist = PHILOX_BITS,
-					     .dtype = PHILOX_U32,
-					     .count = VALUES,
-					     .pitch = VALUES,
-					     .out = out};
+	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
+						  .dist = PHILOX_DIST_BITS,
+						  .dtype = PHILOX_DTYPE_U32,
+						  .count = VALUES,
+						  .pitch = VALUES,
+						  .out = out};
 	struct philox_rows_report report =
 		PHILOX_INIT(struct philox_rows_report);
-	const struct philox_sample sample = {.size = sizeof(sample),
-					     .logits = out,
-					     .dtype = PHILOX_F32,
-					     .vocab = VALUES,
-					     .pitch = VALUES,
-					     .tokens = tokens};
+	const struct philox_sample_desc sample = {.size = sizeof(sample),
+						  .logits = out,
+						  .dtype = PHILOX_DTYPE_F32,
+						  .vocab = VALUES,
+						  .pitch = VALUES,
+						  .tokens = tokens};
 	const uint32_t indices[] = {1, 2};
 	const struct philox_state given[] = {{1, 0}, {2, 4}};
 	struct philox_state states[ROWS];
@@ -51,8 +51,9 @@ static void use_graphs(struct fixture *f, struct philox_context *context,
 		       uint32_t *out)
 {
 	struct philox_region *region = make_region_of(context, "b", 0, NULL);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_graph *graph;
 	struct philox_ticket ticket;
 	struct philox_pass pass;
@@ -66,14 +67,14 @@ static void use_graphs(struct fixture *f, struct philox_context *context,
 	OK(philox_backward_begin(region, use.ticket, f->side, 0, &pass));
 	draw(&pass, out);
 	OK(philox_backward_commit(&pass, 0));
-	OK(philox_check(context, &report));
+	OK(philox_context_check(context, &report));
 	OK(philox_graph_destroy(graph));
 	OK(philox_region_destroy(region));
 }
 
 PROMISE(beside, nothing_but_saves_and_loads_waits_for_the_device)
 {
-	uint64_t before = philox_device_calls(f->device, "device_sync");
+	uint64_t before = philox_device_call_count(f->device, "device_sync");
 	uint32_t *out = make_memory(f, ROWS * VALUES * sizeof(*out));
 	int32_t *tokens = make_memory(f, ROWS * sizeof(*tokens));
 	struct philox_context *context;
@@ -88,8 +89,9 @@ PROMISE(beside, nothing_but_saves_and_loads_waits_for_the_device)
 	use_graphs(f, context, f->scratch);
 	philox_context_destroy(context);
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
-	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, 1);
 	OK(philox_native_graph_destroy(f->device, graph));
-	cr_assert_eq(philox_device_calls(f->device, "device_sync"), before);
+	cr_assert_eq(philox_device_call_count(f->device, "device_sync"),
+		     before);
 }

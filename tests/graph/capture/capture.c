@@ -133,9 +133,9 @@ GRAPH_PROMISE(capture, a_rule_broken_inside_a_pass_leaves_everything_whole)
 		draw(&pass, scene.array);
 		cr_assert_eq(rules[i].break_it(f, &scene), rules[i].expected,
 			     "%s: %s", rules[i].name, philox_error_message());
-		cr_assert_neq(
-			philox_bits(&pass, 0, PHILOX_U32, span, scene.array),
-			PHILOX_OK);
+		cr_assert_neq(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
+					       scene.array),
+			      PHILOX_OK);
 		OK(philox_pass_abort(&pass));
 		record_end_failing(f);
 		scene_is_whole(f, &scene);
@@ -348,7 +348,8 @@ GRAPH_PROMISE(capture, an_aborted_backward_leaves_its_forward_as_it_was)
 	ticket = captured_forward(f, scene.region, 0, scene.array);
 	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
 	OK(philox_pass_abort(&pass));
-	captured_backward(f, scene.region, ticket, PHILOX_RETAIN, scene.array);
+	captured_backward(f, scene.region, ticket, PHILOX_PASS_RETAIN,
+			  scene.array);
 	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
 	draw(&pass, scene.array);
 	OK(philox_backward_commit(&pass, 0));

@@ -8,13 +8,13 @@ PROMISE(cells, cells_are_in_order_of_operator_then_call)
 {
 	struct philox_region *region = make_region(f, "layer");
 
-	cr_assert_eq(philox_region_cells(region), SITES);
-	cr_assert_eq(philox_region_cell(region, 0, 0), 0);
-	cr_assert_eq(philox_region_cell(region, 1, 0), 1);
-	cr_assert_eq(philox_region_cell(region, 1, 1), 2);
-	cr_assert_eq(philox_region_cell(region, 2, 0), 3);
-	cr_assert_eq(philox_region_cell(region, 2, 1), SIZE_MAX);
-	cr_assert_eq(philox_region_cell(region, OPS, 0), SIZE_MAX);
+	cr_assert_eq(philox_region_cell_count(region), SITES);
+	cr_assert_eq(philox_region_cell_index(region, 0, 0), 0);
+	cr_assert_eq(philox_region_cell_index(region, 1, 0), 1);
+	cr_assert_eq(philox_region_cell_index(region, 1, 1), 2);
+	cr_assert_eq(philox_region_cell_index(region, 2, 0), 3);
+	cr_assert_eq(philox_region_cell_index(region, 2, 1), SIZE_MAX);
+	cr_assert_eq(philox_region_cell_index(region, OPS, 0), SIZE_MAX);
 	cr_assert_str_eq(philox_region_name(region), "layer");
 }
 
@@ -28,15 +28,16 @@ PROMISE(cells, cells_on_the_device_hold_the_same_in_forward_and_backward)
 	struct philox_rng rng;
 
 	forward(f, region);
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&pass));
 	read_cells(f, &pass, seen[0]);
 	draw(&pass, f->scratch);
 	OK(philox_pass_rng(&pass, 1, 1, &rng));
 	cr_assert_not_null(rng.cell);
 	OK(philox_forward_commit(&pass, &ticket));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 4), "from cells");
-	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_ON_DEVICE,
-				 &pass));
+	OK(philox_backward_begin(region, ticket, f->stream,
+				 PHILOX_PASS_ON_DEVICE, &pass));
 	read_cells(f, &pass, seen[1]);
 	OK(philox_backward_commit(&pass, 0));
 	OK(philox_stream_synchronize(f->device, f->stream));
@@ -52,12 +53,12 @@ PROMISE(cells, cells_on_the_device_are_not_overwritten_while_in_use)
 	struct philox_pass pass;
 
 	for (unsigned i = 0; i < 20; i++) {
-		OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE,
-					&pass));
+		OK(philox_forward_begin(region, f->stream,
+					PHILOX_PASS_ON_DEVICE, &pass));
 		read_cells(f, &pass, seen[i]);
 		OK(philox_forward_commit(&pass, &ticket));
 		OK(philox_backward_begin(region, ticket, f->side,
-					 PHILOX_ON_DEVICE, &pass));
+					 PHILOX_PASS_ON_DEVICE, &pass));
 		OK(philox_backward_commit(&pass, 0));
 	}
 	OK(philox_device_synchronize(f->device));
@@ -84,7 +85,8 @@ static const struct philox_state *cells_of_one_pass(
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, stream,
-				PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+				PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE,
+				&pass));
 	OK(philox_pass_states(&pass, &cells));
 	OK(philox_forward_commit(&pass, NULL));
 	return cells;
@@ -103,7 +105,7 @@ Test(cells, go_to_the_next_pass_once_the_device_is_done_with_them,
 	fixture_open(&f, "host:strict");
 	region = make_region(&f, "layer");
 	pthread_mutex_lock(&gate);
-	OK(philox_launch_host(f.device, f.stream, wait_at_gate, "", 1));
+	OK(philox_stream_launch_host(f.device, f.stream, wait_at_gate, "", 1));
 	first = cells_of_one_pass(region, f.stream);
 	second = cells_of_one_pass(region, f.side);
 	pthread_mutex_unlock(&gate);
@@ -123,9 +125,9 @@ PROMISE(cells, of_a_backward_go_to_the_next_pass)
 	for (unsigned i = 0; i < 6; i++) {
 		struct philox_pass pass;
 
-		OK(philox_backward_begin(region, made.ticket, f->stream,
-					 PHILOX_RETAIN | PHILOX_ON_DEVICE,
-					 &pass));
+		OK(philox_backward_begin(
+			region, made.ticket, f->stream,
+			PHILOX_PASS_RETAIN | PHILOX_PASS_ON_DEVICE, &pass));
 		OK(philox_pass_states(&pass, &cells[i]));
 		if (i % 2)
 			OK(philox_pass_abort(&pass));

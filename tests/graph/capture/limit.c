@@ -32,23 +32,23 @@ GRAPH_PROMISE(limit, graphs_hold_as_many_passes_as_the_largest_head_that_loads)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
-	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct philox_pass pass = {0};
 	struct philox_graph *graph;
 
 	lower_limit(f);
 	record_begin(f);
 	for (int i = 0; i < 4; i++)
-		captured_forward(f, region, PHILOX_INFERENCE, array);
+		captured_forward(f, region, PHILOX_PASS_INFERENCE, array);
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_LIMIT);
 	NAMES("at most 4 passes");
 	NAMES("states: so");
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 4);
+	cr_assert_eq(philox_graph_pass_count(graph), 4);
 	OK(philox_graph_launch(graph, f->stream, uses, 4));
 	OK(philox_stream_synchronize(f->device, f->stream));
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 PROMISE(limit, the_log_tells_a_lower_limit_as_soon_as_it_is_there)

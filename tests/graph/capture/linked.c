@@ -46,7 +46,8 @@ static struct philox_graph *record_linked(struct fixture *f,
 	struct philox_ticket ticket;
 
 	record_begin(f);
-	ticket = record_pass(f, region, named_at_launch, PHILOX_RETAIN, again);
+	ticket = record_pass(f, region, named_at_launch, PHILOX_PASS_RETAIN,
+			     again);
 	record_pass(f, region, ticket, flags, dx);
 	return record_end(f);
 }
@@ -59,9 +60,9 @@ GRAPH_PROMISE(linked, a_launch_names_the_ticket_of_a_group_once)
 	struct forward made[2] = {forward(f, region), forward(f, region)};
 
 	for (int i = 1; i >= 0; i--) {
-		struct philox_use uses[2] = {
+		struct philox_launch_pass uses[2] = {
 			{made[i].ticket, 0, 0},
-			{{7, 8}, PHILOX_RETAIN, 0}, /* ignored */
+			{{7, 8}, PHILOX_PASS_RETAIN, 0}, /* ignored */
 		};
 
 		OK(philox_graph_launch(back, f->stream, uses, 2));
@@ -81,7 +82,8 @@ GRAPH_PROMISE(linked, a_launch_may_retain_the_ticket_of_a_group)
 	uint32_t *again = make_array(f), *dx = make_array(f);
 	struct philox_graph *back = record_linked(f, region, 0, again, dx);
 	struct forward made = forward(f, region);
-	struct philox_use uses[2] = {{made.ticket, PHILOX_RETAIN, 0}};
+	struct philox_launch_pass uses[2] = {
+		{made.ticket, PHILOX_PASS_RETAIN, 0}};
 
 	for (int i = 0; i < 3; i++) {
 		OK(philox_graph_launch(back, f->stream, uses, 2));
@@ -98,9 +100,9 @@ GRAPH_PROMISE(linked, a_group_without_a_consumer_keeps_its_ticket)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *again = make_array(f), *dx = make_array(f);
 	struct philox_graph *back =
-		record_linked(f, region, PHILOX_RETAIN, again, dx);
+		record_linked(f, region, PHILOX_PASS_RETAIN, again, dx);
 	struct forward made = forward(f, region);
-	struct philox_use uses[2] = {{made.ticket, 0, 0}};
+	struct philox_launch_pass uses[2] = {{made.ticket, 0, 0}};
 
 	OK(philox_graph_launch(back, f->stream, uses, 2));
 	OK(philox_graph_launch(back, f->stream, uses, 2));
@@ -117,7 +119,7 @@ GRAPH_PROMISE(linked, a_recompute_inside_its_backward_is_linked)
 	struct philox_pass outer, inner, other;
 	struct philox_graph *back;
 	struct forward made;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	record_begin(f);
 	OK(philox_backward_begin(region, named_at_launch, f->stream, 0,
@@ -150,7 +152,7 @@ GRAPH_PROMISE(linked, a_group_has_one_consumer)
 	struct philox_pass pass;
 	struct philox_graph *back;
 	struct forward made;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	record_begin(f);
 	ticket = record_pass(f, region, named_at_launch, 0, array);
@@ -175,13 +177,13 @@ GRAPH_PROMISE(linked, a_consumer_that_retains_after_all_leaves_room)
 	struct philox_graph *back;
 	struct philox_pass pass;
 	struct forward made;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	record_begin(f);
 	OK(philox_backward_begin(region, named_at_launch, f->stream, 0, &pass));
 	ticket = ticket_of(&pass);
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, PHILOX_RETAIN));
+	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
 	record_pass(f, region, ticket, 0, dx);
 	back = record_end(f);
 	made = forward(f, region);
@@ -199,28 +201,30 @@ GRAPH_PROMISE(linked, groups_and_passes_of_their_own_share_a_graph)
 	struct philox_ticket first, second;
 	struct forward a, b, c;
 	struct philox_graph *back;
-	struct philox_use_info info = {.size = sizeof(info)};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
 
 	for (int i = 0; i < 5; i++)
 		array[i] = make_array(f);
 	record_begin(f);
-	first = record_pass(f, one, named_at_launch, PHILOX_RETAIN, array[0]);
-	second = record_pass(f, two, named_at_launch, PHILOX_RETAIN, array[1]);
+	first = record_pass(f, one, named_at_launch, PHILOX_PASS_RETAIN,
+			    array[0]);
+	second = record_pass(f, two, named_at_launch, PHILOX_PASS_RETAIN,
+			     array[1]);
 	record_pass(f, one, named_at_launch, 0, array[2]);
 	record_pass(f, two, second, 0, array[3]);
 	record_pass(f, one, first, 0, array[4]);
 	back = record_end(f);
-	OK(philox_graph_use_info(back, 3, &info));
+	OK(philox_graph_pass_info(back, 3, &info));
 	cr_assert(info.backward && !info.named && info.forward == 1);
-	OK(philox_graph_use_info(back, 4, &info));
+	OK(philox_graph_pass_info(back, 4, &info));
 	cr_assert(info.backward && !info.named && info.forward == 0);
-	OK(philox_graph_use_info(back, 2, &info));
+	OK(philox_graph_pass_info(back, 2, &info));
 	cr_assert(info.named, "not linked: named by itself");
 	a = forward(f, one);
 	b = forward(f, two);
 	c = forward(f, one);
 	{
-		struct philox_use uses[5] = {
+		struct philox_launch_pass uses[5] = {
 			{a.ticket, 0, 0}, {b.ticket, 0, 0}, {c.ticket, 0, 0}};
 
 		OK(philox_graph_launch(back, f->stream, uses, 5));
@@ -246,7 +250,8 @@ GRAPH_PROMISE(linked, the_saved_context_of_a_group_is_released_once)
 	struct philox_graph *back =
 		record_linked(f, region, 0, f->scratch, make_array(f));
 	struct forward made = forward(f, region);
-	struct philox_use uses[2] = {{made.ticket, PHILOX_RETAIN, 0}};
+	struct philox_launch_pass uses[2] = {
+		{made.ticket, PHILOX_PASS_RETAIN, 0}};
 	int released = 0;
 
 	OK(philox_ticket_attach(region, made.ticket, &released, count));
@@ -269,8 +274,8 @@ GRAPH_PROMISE(linked, a_placeholder_is_of_its_region_and_capture)
 	struct philox_pass pass;
 
 	record_begin(f);
-	ticket =
-		record_pass(f, one, named_at_launch, PHILOX_RETAIN, f->scratch);
+	ticket = record_pass(f, one, named_at_launch, PHILOX_PASS_RETAIN,
+			     f->scratch);
 	FAILS(philox_backward_begin(two, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("two");
@@ -282,7 +287,8 @@ GRAPH_PROMISE(linked, a_placeholder_is_of_its_region_and_capture)
 	FAILS(philox_backward_begin(one, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_MISMATCH); /* eager */
 	record_begin(f);
-	captured_backward(f, one, named_at_launch, PHILOX_RETAIN, f->scratch);
+	captured_backward(f, one, named_at_launch, PHILOX_PASS_RETAIN,
+			  f->scratch);
 	FAILS(philox_backward_begin(one, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_MISMATCH); /* another capture */
 	OK(philox_graph_destroy(record_end(f)));
@@ -342,7 +348,8 @@ PROMISE(linked, an_eager_pass_has_a_live_ticket)
 
 GRAPH_PROMISE(linked, a_forward_that_owes_no_backward_has_no_ticket)
 {
-	static const unsigned flags[] = {PHILOX_INFERENCE, PHILOX_WARMUP};
+	static const unsigned flags[] = {PHILOX_PASS_INFERENCE,
+					 PHILOX_PASS_WARMUP};
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_pass pass;
 
@@ -385,7 +392,8 @@ PROMISE(linked, the_ticket_of_nothing_is_refused)
 	struct philox_pass pass;
 
 	FAILS(philox_pass_ticket(NULL, &ticket), PHILOX_ERROR_INVALID);
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	FAILS(philox_pass_ticket(&pass, NULL), PHILOX_ERROR_INVALID);
 	OK(philox_region_destroy(region));
 	FAILS(philox_pass_ticket(&pass, &ticket), PHILOX_ERROR_STALE);

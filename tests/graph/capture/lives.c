@@ -18,7 +18,8 @@ static struct native end_natively(struct fixture *f)
 	struct native native = {.id = f->capture_id};
 
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
-	OK(philox_native_instantiate(f->device, native.graph, &native.exec));
+	OK(philox_native_graph_instantiate(f->device, native.graph,
+					   &native.exec));
 	return native;
 }
 
@@ -31,7 +32,7 @@ static void a_new_graph_draws(struct fixture *f, struct philox_region *region,
 
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", offset), "a new graph");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 /* --- generators ----------------------------------------------------------- */
@@ -113,10 +114,10 @@ PROMISE(capture_lives, a_capture_of_others_is_not_taken_for_ours)
 	native = end_natively(f);
 	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
 			      &graph));
-	cr_assert_eq(philox_graph_uses(graph), 1);
+	cr_assert_eq(philox_graph_pass_count(graph), 1);
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 0), "the graph");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	OK(philox_graph_destroy(graph));
 	destroy_native(f, &native);
 	a_new_graph_draws(f, region, 4);
@@ -174,9 +175,9 @@ PROMISE(capture_lives, a_first_pass_that_failed_is_never_reported)
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_DEVICE);
 	native = end_natively(f);
-	OK(philox_native_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
 	OK(philox_device_synchronize(f->device));
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	OK(philox_capture_drop(f->context, native.id));
 	OK(philox_context_save_text(f->context, &text, NULL));
 	free(text);
@@ -201,7 +202,7 @@ GRAPH_PROMISE(capture_lives, a_first_pass_that_failed_can_be_begun_again)
 	graph = record_end(f);
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 0), "the graph");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 /* --- adoptions that fail -------------------------------------------------- */
@@ -214,7 +215,8 @@ static void take_cells(struct fixture *f, struct philox_region *region,
 {
 	for (unsigned i = 0; i < OTHERS; i++)
 		OK(philox_forward_begin(region, f->stream,
-					PHILOX_INFERENCE | PHILOX_ON_DEVICE,
+					PHILOX_PASS_INFERENCE |
+						PHILOX_PASS_ON_DEVICE,
 					&passes[i]));
 	OK(philox_device_synchronize(f->device));
 }
@@ -259,16 +261,16 @@ static void survives(struct fixture *f, const char *operation, unsigned n)
 	      PHILOX_ERROR_DEVICE);
 	cr_assert_null(graph);
 	take_cells(f, other, passes);
-	OK(philox_native_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	give_cells(f, passes);
 	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
 			      &graph));
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 0), "adopted at last");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	OK(philox_graph_destroy(graph));
 	destroy_native(f, &native);
 }

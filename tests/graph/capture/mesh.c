@@ -126,7 +126,7 @@ static size_t count_nodes(struct fixture *f, struct philox_graph *graph)
 	size_t n;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_graph_nodes(f->device, native, &n));
+	OK(philox_native_graph_node_count(f->device, native, &n));
 	return n;
 }
 
@@ -141,7 +141,7 @@ static struct philox_graph *record(struct fixture *f,
 	for (int i = 0; i < LAYERS; i++)
 		tickets[i] = captured_forward(f, layers[i], 0, arrays[i]);
 	for (int i = LAYERS; i--;)
-		captured_backward(f, layers[i], tickets[i], PHILOX_RETAIN,
+		captured_backward(f, layers[i], tickets[i], PHILOX_PASS_RETAIN,
 				  f->scratch);
 	return record_end(f);
 }
@@ -159,8 +159,8 @@ static void run(struct fixture *f, const struct philox_mesh *mesh,
 	for (int i = 0; i < LAYERS; i++)
 		arrays[i] = make_array(f);
 	for (int i = 0; device_operations[i]; i++)
-		before[i] =
-			philox_device_calls(f->device, device_operations[i]);
+		before[i] = philox_device_call_count(f->device,
+						     device_operations[i]);
 	watch(f, &ops);
 	OK(philox_context_create(f->device, &f->context));
 	if (mesh)
@@ -173,20 +173,20 @@ static void run(struct fixture *f, const struct philox_mesh *mesh,
 	}
 	graph = record(f, layers, arrays);
 	for (int launch = 0; launch < 3; launch++) {
-		struct philox_use uses[2 * LAYERS] = {{{0}, 0, 0}};
+		struct philox_launch_pass uses[2 * LAYERS] = {{{0}, 0, 0}};
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2 * LAYERS));
 		OK(philox_stream_synchronize(f->device, f->stream));
 	}
-	cost->uses = philox_graph_uses(graph);
+	cost->uses = philox_graph_pass_count(graph);
 	cost->nodes = count_nodes(f, graph);
 	f->device->ops = real;
 	memcpy(cost->asked, asked, sizeof(asked));
 	cost->n_asked = n_asked;
 	for (int i = 0; device_operations[i]; i++)
-		cost->calls[i] =
-			philox_device_calls(f->device, device_operations[i]) -
-			before[i];
+		cost->calls[i] = philox_device_call_count(
+					 f->device, device_operations[i]) -
+				 before[i];
 	for (int i = 0; i < LAYERS; i++)
 		cost->saw[i] = read_numbers(f, arrays[i]);
 	philox_context_destroy(f->context);

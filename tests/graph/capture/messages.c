@@ -9,23 +9,23 @@ PROMISE(graph_messages, uses_that_do_not_fit)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph =
 		record_forward(f, region, 0, make_array(f));
-	struct philox_use_info info = {.size = sizeof(info)};
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	SAYS(philox_graph_launch(graph, f->stream, uses, 2),
 	     PHILOX_ERROR_INVALID, "'graph 1' has 1 use, not 2");
 	SAYS(philox_graph_launch(graph, f->stream, NULL, 1),
 	     PHILOX_ERROR_INVALID, "'graph 1': uses is NULL");
-	SAYS(philox_graph_use_info(graph, 5, &info), PHILOX_ERROR_INVALID,
+	SAYS(philox_graph_pass_info(graph, 5, &info), PHILOX_ERROR_INVALID,
 	     "'graph 1' has 1 use: there is no use 5");
 	uses[0].reserved = 3;
 	SAYS(philox_graph_launch(graph, f->stream, uses, 1),
 	     PHILOX_ERROR_INVALID, "'graph 1', use 0: reserved is 0x3, not 0");
 	uses[0].reserved = 0;
-	uses[0].flags = PHILOX_INFERENCE;
+	uses[0].flags = PHILOX_PASS_INFERENCE;
 	SAYS(philox_graph_launch(graph, f->stream, uses, 1),
 	     PHILOX_ERROR_INVALID,
-	     "'graph 1', use 0: flags is 0x1, but a use takes PHILOX_RETAIN "
+	     "'graph 1', use 0: flags is 0x1, but a use takes PHILOX_PASS_RETAIN "
 	     "only: other flags are those of the captured pass");
 }
 
@@ -34,7 +34,7 @@ PROMISE(graph_messages, a_graph_of_two_uses)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_pair(f, region, array, array);
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	SAYS(philox_graph_launch(graph, f->stream, &use, 1),
 	     PHILOX_ERROR_INVALID, "'graph 1' has 2 uses, not 1");
@@ -44,7 +44,7 @@ PROMISE(graph_messages, a_ticket_that_a_launch_uses_up)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph = record_backward(f, region, make_array(f));
-	struct philox_use use = {.ticket = forward(f, region).ticket};
+	struct philox_launch_pass use = {.ticket = forward(f, region).ticket};
 
 	OK(philox_graph_prologue(graph, f->stream, &use, 1));
 	SAYS(philox_ticket_release(region, use.ticket, f->stream),
@@ -59,19 +59,19 @@ PROMISE(graph_messages, launches_that_were_not_announced)
 	struct philox_graph *graph =
 		record_forward(f, region, 0, make_array(f));
 
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	SAYS(philox_context_save(f->context, "/nowhere/x"),
 	     PHILOX_ERROR_UNANNOUNCED,
 	     "a context cannot be saved now: 'graph 1' (regions: layer) was "
-	     "launched without philox: see philox_check()");
-	SAYS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
+	     "launched without philox: see philox_context_check()");
+	SAYS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
 	     "1 launch of 1 graph was made without philox, first of 'graph 1' "
 	     "(regions: layer)");
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
-	SAYS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
+	SAYS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
 	     "2 launches of 1 graph were made without philox, first of 'graph 1' "
 	     "(regions: layer)");
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <philox/rows.h>
 #include <philox/save.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "graph/launch/launch.h"
 #include "tests/support/support.h"
 
@@ -69,7 +69,7 @@ static enum philox_status full_free(struct philox_device *device, void *memory)
 static void fill_device(struct fixture *f)
 {
 	pthread_mutex_lock(&gate);
-	OK(philox_launch_host(f->device, NULL, pass_gate, "", 1));
+	OK(philox_stream_launch_host(f->device, NULL, pass_gate, "", 1));
 	plain = f->device->ops;
 	full = *plain;
 	full.stream_sync = full_stream_sync;
@@ -118,18 +118,19 @@ static uint64_t calls_that_wait(struct fixture *f)
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++)
-		calls += philox_device_calls(f->device, waiting[i]);
+		calls += philox_device_call_count(f->device, waiting[i]);
 	return calls;
 }
 
 /* Some passes of it need more cells than an arena has in its first chunk. */
 static struct philox_region *make_large_region(struct fixture *f)
 {
-	const struct philox_op op = {.name = "op", .calls = 1000, .advance = 4};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "large",
-						      .ops = &op,
-						      .n_ops = 1};
+	const struct philox_op_desc op = {
+		.name = "op", .calls = 1000, .advance = 4};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "large",
+						   .ops = &op,
+						   .n_ops = 1};
 	struct philox_region *region;
 
 	OK(philox_region_create(f->context, &options, &region));
@@ -141,7 +142,7 @@ FULL_PROMISE(a_capture_on_a_full_device)
 	enum { PASSES = 100 };
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_region *large = make_large_region(f);
-	struct philox_use uses[1 + PASSES] = {0};
+	struct philox_launch_pass uses[1 + PASSES] = {0};
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph;
 	uint64_t before;
@@ -153,7 +154,7 @@ FULL_PROMISE(a_capture_on_a_full_device)
 	for (unsigned i = 0; i < PASSES; i++) {
 		struct philox_pass pass;
 
-		OK(philox_forward_begin(large, f->stream, PHILOX_INFERENCE,
+		OK(philox_forward_begin(large, f->stream, PHILOX_PASS_INFERENCE,
 					&pass));
 		OK(philox_forward_commit(&pass, NULL));
 	}
@@ -164,13 +165,13 @@ FULL_PROMISE(a_capture_on_a_full_device)
 	OK(philox_graph_launch(graph, f->stream, uses, 1 + PASSES));
 	drain_device(f);
 	SAME(read_numbers(f, array), predict(0, "layer", 4), "the second");
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 FULL_PROMISE(a_backward_on_a_full_device)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_use uses[2] = {0};
+	struct philox_launch_pass uses[2] = {0};
 	uint32_t *y = make_array(f), *dx = make_array(f);
 	struct philox_graph *graph;
 
@@ -186,7 +187,7 @@ FULL_PROMISE(a_backward_on_a_full_device)
 FULL_PROMISE(a_graph_is_destroyed_and_its_memory_used_again_on_a_full_device)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph;
 	struct numbers saw;
@@ -208,8 +209,8 @@ FULL_PROMISE(a_graph_is_destroyed_and_its_memory_used_again_on_a_full_device)
 		sched_yield();
 	drain_device(f);
 	SAME(read_numbers(f, array), predict(0, "layer", 4 * 20), "the last");
-	OK(philox_check(f->context, NULL));
-	OK(philox_native_launch(f->device, native_exec(graph), f->side));
+	OK(philox_context_check(f->context, NULL));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->side));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw), "a late copy has undone a launch");
 }
@@ -225,9 +226,9 @@ FULL_PROMISE(a_pass_with_cells_on_a_full_device)
 	for (unsigned i = 0; i < 2; i++) {
 		philox_stream stream = i ? f->side : f->stream;
 
-		OK(philox_forward_begin(region, stream,
-					PHILOX_INFERENCE | PHILOX_ON_DEVICE,
-					&pass));
+		OK(philox_forward_begin(
+			region, stream,
+			PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
 		OK(philox_pass_states(&pass, &cells));
 		OK(philox_memory_copy(f->device, &seen[i], cells,
 				      sizeof(seen[i]), stream));
@@ -248,7 +249,7 @@ FULL_PROMISE(a_pass_with_cells_on_a_full_device)
 static void launches_after_a_failure(struct fixture *f, const char *operation)
 {
 	struct philox_region *region = make_region(f, operation);
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
 
@@ -263,10 +264,10 @@ static void launches_after_a_failure(struct fixture *f, const char *operation)
 		sched_yield();
 	drain_device(f);
 	SAME(read_numbers(f, array), predict(0, operation, 4 * 2), "the third");
-	OK(philox_check(f->context, NULL));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_context_check(f->context, NULL));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
 FULL_PROMISE(a_launch_after_one_that_failed_waits_for_its_copy)
@@ -283,7 +284,7 @@ PROMISE(nothing_waits, cells_that_are_taken_again_hold_no_old_numbers)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *y = make_array(f), *dx = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, y);
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct native native;
 	struct numbers saw;
 
@@ -294,11 +295,12 @@ PROMISE(nothing_waits, cells_that_are_taken_again_hold_no_old_numbers)
 				       PHILOX_CAPTURE_THREAD_LOCAL));
 	captured_forward(f, region, 0, dx);
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
-	OK(philox_native_instantiate(f->device, native.graph, &native.exec));
-	OK(philox_native_launch(f->device, native.exec, f->stream));
+	OK(philox_native_graph_instantiate(f->device, native.graph,
+					   &native.exec));
+	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
 	saw = read_numbers(f, dx);
 	cr_assert(all_poison(&saw));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	destroy_native(f, &native);
 }
 
@@ -308,8 +310,9 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	philox_native_graph native;
 	philox_native_exec second;
 	struct numbers saw;
@@ -317,25 +320,27 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	size_t size;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_instantiate(f->device, native, &second));
+	OK(philox_native_graph_instantiate(f->device, native, &second));
 	for (unsigned i = 0; i < 3; i++)
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
-	OK(philox_native_launch(f->device, second, f->stream));
+	OK(philox_native_exec_launch(f->device, second, f->stream));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.sequence, 3);
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	FAILS(philox_context_save_text(f->context, &text, &size),
 	      PHILOX_ERROR_UNANNOUNCED);
-	OK(philox_native_launch(f->device, second, f->stream));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, second, f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 3, "of both kinds");
 	cr_assert_eq(report.sequence, 3);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	OK(philox_native_exec_destroy(f->device, second));
 }
 
@@ -374,7 +379,7 @@ GRAPH_PROMISE(nothing_waits, no_lock_is_held_while_a_graph_is_made)
 	struct philox_region *region = make_region(f, "layer");
 	struct device_ops ops = *f->device->ops;
 	struct philox_graph *graph;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	plain = f->device->ops;
 	ops.exec_create = create_watched;
@@ -431,8 +436,8 @@ PROMISE(nothing_waits, one_call_at_a_time_makes_a_graph_of_a_capture)
 				      &contested.id));
 	captured_forward(f, region, 0, array);
 	OK(philox_stream_end_capture(f->device, f->stream, &contested.graph));
-	OK(philox_native_instantiate(f->device, contested.graph,
-				     &contested.exec));
+	OK(philox_native_graph_instantiate(f->device, contested.graph,
+					   &contested.exec));
 	plain = f->device->ops;
 	ops.exec_set_kernel = set_contested;
 	watched = f;
@@ -487,7 +492,7 @@ PROMISE(nothing_waits, a_broken_capture_names_the_call_that_the_user_made)
 {
 	char *text = NULL;
 	size_t size = 0;
-	const struct philox_rows_options options = {
+	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "rows", .count = 4};
 	struct philox_rows *rows;
 

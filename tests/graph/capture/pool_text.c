@@ -13,8 +13,7 @@
 static struct philox_pool *make(struct fixture *f, const char *name,
 				uint32_t flags)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool *pool;
 
 	options.name = name;
@@ -106,7 +105,7 @@ PROMISE(pool_text, is_what_the_note_says)
 
 PROMISE(pool_text, has_blocks_with_their_zones)
 {
-	struct philox_pool *pool = make(f, "zones", PHILOX_POOL_ZONES);
+	struct philox_pool *pool = make(f, "zones", PHILOX_POOL_GUARDS);
 	struct philox_pool_block_info info =
 		PHILOX_INIT(struct philox_pool_block_info);
 	struct philox_pool_block block = take(pool, f->stream, 1000, "inner");
@@ -131,7 +130,7 @@ PROMISE(pool_text, numbers_streams_by_their_first_place)
 	has(pool, "\nblock offset 0 bytes 512 free owner stream 1\n");
 	has(pool, "\nblock offset 1024 bytes 512 free owner stream 2\n");
 	has(pool, "\nblock offset 1536 bytes 2095616 free owner home\n");
-	OK(philox_pool_order(pool, third, f->stream));
+	OK(philox_pool_join_streams(pool, third, f->stream));
 	has(pool, "\nblock offset 1024 bytes 512 free owner stream 1\n");
 	OK(philox_stream_destroy(f->device, third));
 }
@@ -144,15 +143,15 @@ static void sessions(struct fixture *f, uint32_t kind)
 	struct philox_graph *graph;
 
 	has(pool, "\nsession none graphs 0\n");
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	take(pool, f->stream, 512, "warm");
 	has(pool, "\nsession warm-up graphs 0\n");
-	OK(philox_pool_end(session, PHILOX_ERROR_STATE, NULL));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_STATE, NULL));
 	record_begin(f);
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	take(pool, f->stream, 512, "captured");
 	has(pool, "\nsession capture graphs 0\n");
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	graph = record_end(f);
 	take(pool, f->stream, 4 << 20, "after");
 	has(pool, "\nsession none graphs 1\n");
@@ -238,7 +237,7 @@ static char *story_text(const char *device, uint32_t flags)
 Test(pool_text, is_the_same_for_the_same_calls, .timeout = 120)
 {
 	static const uint32_t kinds[] = {0, PHILOX_POOL_EXPANDABLE,
-					 PHILOX_POOL_ZONES};
+					 PHILOX_POOL_GUARDS};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		static const char *const devices[] = {
@@ -294,10 +293,10 @@ static void check_live(const struct story *story,
 static void check_figures(const struct story *story,
 			  const struct snapshot *snapshot)
 {
-	struct philox_pool_figures statistics =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats statistics =
+		PHILOX_INIT(struct philox_pool_stats);
 
-	OK(philox_pool_statistics(story->pool, &statistics));
+	OK(philox_pool_get_stats(story->pool, &statistics));
 	statistics.size = snapshot->figures.size;
 	statistics.reserved = snapshot->figures.reserved;
 	cr_assert(!memcmp(&statistics, &snapshot->figures, sizeof(statistics)));
@@ -350,7 +349,7 @@ PROMISE(pool_text, has_each_live_block_where_the_pool_finds_it)
 
 PROMISE(pool_text, of_an_expandable_pool_has_them_too)
 {
-	check_story(f, PHILOX_POOL_EXPANDABLE | PHILOX_POOL_ZONES);
+	check_story(f, PHILOX_POOL_EXPANDABLE | PHILOX_POOL_GUARDS);
 }
 
 /* --- files, captures, errors ---------------------------------------------- */

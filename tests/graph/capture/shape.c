@@ -63,13 +63,13 @@ static void one_draw(struct philox_region *region, philox_stream stream,
 		     uint32_t *array)
 {
 	struct philox_pass pass;
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = 4},
-				   .out = array};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = 4},
+					.out = array};
 
-	OK(philox_forward_begin(region, stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, stream, PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_pass_fill(&pass, 0, 0, &fill));
 	OK(philox_forward_commit(&pass, NULL));
 }
@@ -200,7 +200,7 @@ GRAPH_PROMISE(shape, every_branch_comes_after_the_head)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *left = make_array(f), *right = make_array(f);
-	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct philox_graph *graph;
 	philox_event event;
 
@@ -219,7 +219,7 @@ GRAPH_PROMISE(shape, every_branch_comes_after_the_head)
 		graph = record_end(f);
 		OK(philox_graph_launch(graph, f->stream, uses, 4));
 		OK(philox_stream_synchronize(f->device, f->stream));
-		OK(philox_check(f->context, NULL));
+		OK(philox_context_check(f->context, NULL));
 		for (unsigned i = 0; i < 2; i++) {
 			uint32_t words[2][4];
 
@@ -250,7 +250,7 @@ GRAPH_PROMISE(shape, an_edge_is_added_when_the_graph_cannot_be_asked)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct philox_graph *graph;
 	struct shape shape;
 

@@ -23,7 +23,7 @@ static struct philox_graph *record_value(struct fixture *f,
 	record_begin(f);
 	if (region)
 		captured_forward(f, region, 0, array);
-	OK(philox_capture_value(f->context, f->stream, "step", initial, size,
+	OK(philox_capture_param(f->context, f->stream, "step", initial, size,
 				&cell));
 	cr_assert_eq((uintptr_t)cell % 16, 0);
 	OK(philox_memory_copy(f->device, to, cell, 16, f->stream));
@@ -59,13 +59,13 @@ GRAPH_PROMISE(values, are_what_was_set_last)
 		record_value(f, NULL, NULL, &first, sizeof(first), to);
 	size_t index = 99;
 
-	cr_assert_eq(philox_graph_uses(graph), 0);
-	cr_assert_eq(philox_graph_values(graph), 1);
-	OK(philox_graph_value_index(graph, "step", &index));
+	cr_assert_eq(philox_graph_pass_count(graph), 0);
+	cr_assert_eq(philox_graph_param_count(graph), 1);
+	OK(philox_graph_param_index(graph, "step", &index));
 	cr_assert_eq(index, 0);
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	holds(f, to, &first, sizeof(first));
-	OK(philox_graph_set_value(graph, index, &second, sizeof(second)));
+	OK(philox_graph_set_param(graph, index, &second, sizeof(second)));
 	for (int i = 0; i < 3; i++) {
 		OK(philox_graph_launch(graph, f->stream, NULL, 0));
 		holds(f, to, &second, sizeof(second));
@@ -85,7 +85,7 @@ GRAPH_PROMISE(values, of_all_sizes_end_in_zeros)
 		OK(philox_graph_launch(graph, f->stream, NULL, 0));
 		holds(f, to, bytes, size);
 		bytes[0]++;
-		OK(philox_graph_set_value(graph, 0, bytes, size));
+		OK(philox_graph_set_param(graph, 0, bytes, size));
 		OK(philox_graph_launch(graph, f->stream, NULL, 0));
 		holds(f, to, bytes, size);
 	}
@@ -110,11 +110,11 @@ Test(values, are_those_of_each_queued_launch, .timeout = 120)
 	all = make_memory(&f, LAUNCHES * sizeof(*all));
 	seen = calloc(LAUNCHES, sizeof(*seen));
 	graph = record_value(&f, NULL, NULL, &value, sizeof(value), to);
-	OK(philox_launch_host(f.device, f.stream, hold_up, &value,
-			      sizeof(value)));
+	OK(philox_stream_launch_host(f.device, f.stream, hold_up, &value,
+				     sizeof(value)));
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
 		value = 7 * i;
-		OK(philox_graph_set_value(graph, 0, &value, sizeof(value)));
+		OK(philox_graph_set_param(graph, 0, &value, sizeof(value)));
 		OK(philox_graph_launch(graph, f.stream, NULL, 0));
 		OK(philox_memory_copy(f.device, all + i, to, sizeof(value),
 				      f.stream));
@@ -143,7 +143,7 @@ GRAPH_PROMISE(values, stand_beside_passes)
 		struct forward of;
 
 		value = (uint64_t)i << 40;
-		OK(philox_graph_set_value(graph, 0, &value, sizeof(value)));
+		OK(philox_graph_set_param(graph, 0, &value, sizeof(value)));
 		of = launch_forward(f, graph, region, array);
 		SAME(of.saw, next, "launch %d", i);
 		holds(f, to, &value, sizeof(value));
@@ -152,38 +152,43 @@ GRAPH_PROMISE(values, stand_beside_passes)
 
 GRAPH_PROMISE(values, are_poison_in_launches_made_without_philox)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct bytes *to = make_memory(f, 16), poison;
 	uint32_t value = 5;
 	struct philox_graph *graph =
 		record_value(f, NULL, NULL, &value, sizeof(value), to);
 
 	memset(&poison, 0xff, sizeof(poison));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	holds(f, to, &poison, 16);
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_str_eq(report.graph, philox_graph_name(graph));
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	holds(f, to, &value, sizeof(value));
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	holds(f, to, &poison, 16);
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 }
 
 /* --- what they cost ------------------------------------------------------- */
 
 static uint64_t calls_of_launch(struct fixture *f, struct philox_graph *graph)
 {
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	uint64_t before = 0, after = 0;
 
 	OK(philox_graph_launch(graph, f->stream, &use,
 			       1)); /* the first copies */
 	for (size_t i = 0; device_operations[i]; i++)
-		before += philox_device_calls(f->device, device_operations[i]);
+		before += philox_device_call_count(f->device,
+						   device_operations[i]);
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	for (size_t i = 0; device_operations[i]; i++)
-		after += philox_device_calls(f->device, device_operations[i]);
+		after += philox_device_call_count(f->device,
+						  device_operations[i]);
 	return after - before;
 }
 
@@ -193,7 +198,7 @@ static size_t nodes_of(struct fixture *f, struct philox_graph *graph)
 	size_t nodes;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_graph_nodes(f->device, native, &nodes));
+	OK(philox_native_graph_node_count(f->device, native, &nodes));
 	return nodes;
 }
 
@@ -210,7 +215,7 @@ GRAPH_PROMISE(values, cost_no_node_and_no_call)
 	captured_forward(f, region, 0, array);
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "value %d", i);
-		OK(philox_capture_value(f->context, f->stream, name, &value, 4,
+		OK(philox_capture_param(f->context, f->stream, name, &value, 4,
 					&cell));
 	}
 	with = record_end(f);
@@ -228,34 +233,34 @@ PROMISE(values, of_eager_code_are_written_in_stream_order)
 	philox_native_exec exec;
 	uint64_t other = 0;
 
-	OK(philox_value_write(f->context, f->stream, cells, &value,
+	OK(philox_param_write(f->context, f->stream, cells, &value,
 			      sizeof(value)));
 	holds(f, cells, &value, sizeof(value));
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_THREAD_LOCAL));
-	OK(philox_value_write(f->context, f->stream, cells + 1, &value,
+	OK(philox_param_write(f->context, f->stream, cells + 1, &value,
 			      sizeof(value)));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
-	OK(philox_native_instantiate(f->device, native, &exec));
-	OK(philox_value_write(f->context, f->stream, cells + 1, &other,
+	OK(philox_native_graph_instantiate(f->device, native, &exec));
+	OK(philox_param_write(f->context, f->stream, cells + 1, &other,
 			      sizeof(other)));
-	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, exec, f->stream));
 	holds(f, cells + 1, &value, sizeof(value));
 	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_native_graph_destroy(f->device, native));
-	FAILS(philox_value_write(f->context, f->stream, (char *)cells + 8,
+	FAILS(philox_param_write(f->context, f->stream, (char *)cells + 8,
 				 &value, sizeof(value)),
 	      PHILOX_ERROR_INVALID);
 	NAMES("aligned");
-	FAILS(philox_value_write(f->context, f->stream, cells, &value, 0),
+	FAILS(philox_param_write(f->context, f->stream, cells, &value, 0),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_value_write(f->context, f->stream, cells, &value, 17),
+	FAILS(philox_param_write(f->context, f->stream, cells, &value, 17),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_value_write(f->context, f->stream, NULL, &value, 2),
+	FAILS(philox_param_write(f->context, f->stream, NULL, &value, 2),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_value_write(f->context, f->stream, cells, NULL, 2),
+	FAILS(philox_param_write(f->context, f->stream, cells, NULL, 2),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_value_write(NULL, f->stream, cells, &value, 2),
+	FAILS(philox_param_write(NULL, f->stream, cells, &value, 2),
 	      PHILOX_ERROR_INVALID);
 }
 
@@ -267,78 +272,79 @@ GRAPH_PROMISE(values, have_names_and_sizes_that_can_be)
 	uint64_t value[3] = {1, 2, 3};
 	void *cell = NULL;
 
-	FAILS(philox_capture_value(f->context, f->stream, "v", value, 8, &cell),
+	FAILS(philox_capture_param(f->context, f->stream, "v", value, 8, &cell),
 	      PHILOX_ERROR_STATE);
-	NAMES("philox_value_write()");
+	NAMES("philox_param_write()");
 	record_begin(f);
 	captured_forward(f, scene.region, 0, scene.array);
-	FAILS(philox_capture_value(f->context, f->stream, "v", value, 0, &cell),
+	FAILS(philox_capture_param(f->context, f->stream, "v", value, 0, &cell),
 	      PHILOX_ERROR_INVALID);
 	NAMES("size");
-	FAILS(philox_capture_value(f->context, f->stream, "v", value, 17,
+	FAILS(philox_capture_param(f->context, f->stream, "v", value, 17,
 				   &cell),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_capture_value(f->context, f->stream, "", value, 8, &cell),
+	FAILS(philox_capture_param(f->context, f->stream, "", value, 8, &cell),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_capture_value(f->context, f->stream, NULL, value, 8,
+	FAILS(philox_capture_param(f->context, f->stream, NULL, value, 8,
 				   &cell),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_capture_value(f->context, f->stream, "v", NULL, 8, &cell),
+	FAILS(philox_capture_param(f->context, f->stream, "v", NULL, 8, &cell),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_capture_value(f->context, f->stream, "v", value, 8, NULL),
+	FAILS(philox_capture_param(f->context, f->stream, "v", value, 8, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_capture_value(NULL, f->stream, "v", value, 8, &cell),
+	FAILS(philox_capture_param(NULL, f->stream, "v", value, 8, &cell),
 	      PHILOX_ERROR_INVALID);
 	cr_assert_null(cell);
-	OK(philox_capture_value(f->context, f->stream, "v", value, 8, &cell));
-	FAILS(philox_capture_value(f->context, f->stream, "v", value, 8, &cell),
+	OK(philox_capture_param(f->context, f->stream, "v", value, 8, &cell));
+	FAILS(philox_capture_param(f->context, f->stream, "v", value, 8, &cell),
 	      PHILOX_ERROR_EXISTS);
 	NAMES("'v'");
-	cr_assert_eq(philox_graph_values(record_end(f)), 1);
+	cr_assert_eq(philox_graph_param_count(record_end(f)), 1);
 	end_scene(f, &scene);
 }
 
 GRAPH_PROMISE(values, are_set_by_index_and_size_when_no_launch_is_open)
 {
-	struct philox_value_info info = PHILOX_INIT(struct philox_value_info);
+	struct philox_graph_param_info info =
+		PHILOX_INIT(struct philox_graph_param_info);
 	struct bytes *to = make_memory(f, 16);
 	uint64_t value = 5, other = 6;
 	struct philox_graph *graph =
 		record_value(f, NULL, NULL, &value, sizeof(value), to);
 	size_t index = 99;
 
-	FAILS(philox_graph_set_value(graph, 1, &other, 8),
+	FAILS(philox_graph_set_param(graph, 1, &other, 8),
 	      PHILOX_ERROR_INVALID);
 	NAMES("there is no value 1");
-	FAILS(philox_graph_set_value(graph, 0, &other, 4),
+	FAILS(philox_graph_set_param(graph, 0, &other, 4),
 	      PHILOX_ERROR_INVALID);
 	NAMES("'step' has 8 bytes, not 4");
-	FAILS(philox_graph_set_value(graph, 0, &other, 32),
+	FAILS(philox_graph_set_param(graph, 0, &other, 32),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_set_value(graph, 0, NULL, 8), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_set_value(NULL, 0, &other, 8), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_value_index(graph, "stop", &index),
+	FAILS(philox_graph_set_param(graph, 0, NULL, 8), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_set_param(NULL, 0, &other, 8), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_param_index(graph, "stop", &index),
 	      PHILOX_ERROR_NOT_FOUND);
 	NAMES("'stop'");
 	cr_assert_eq(index, 99);
-	FAILS(philox_graph_value_index(graph, NULL, &index),
+	FAILS(philox_graph_param_index(graph, NULL, &index),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_value_index(NULL, "step", &index),
+	FAILS(philox_graph_param_index(NULL, "step", &index),
 	      PHILOX_ERROR_INVALID);
-	OK(philox_graph_value_info(graph, 0, &info));
+	OK(philox_graph_param_info(graph, 0, &info));
 	cr_assert_str_eq(info.name, "step");
 	cr_assert_eq(info.bytes, 8);
-	FAILS(philox_graph_value_info(graph, 1, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_value_info(graph, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_param_info(graph, 1, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_param_info(graph, 0, NULL), PHILOX_ERROR_INVALID);
 	info.size = 1;
-	FAILS(philox_graph_value_info(graph, 0, &info), PHILOX_ERROR_INVALID);
-	cr_assert_eq(philox_graph_values(NULL), 0);
+	FAILS(philox_graph_param_info(graph, 0, &info), PHILOX_ERROR_INVALID);
+	cr_assert_eq(philox_graph_param_count(NULL), 0);
 	OK(philox_graph_prologue(graph, f->stream, NULL, 0));
-	FAILS(philox_graph_set_value(graph, 0, &other, 8), PHILOX_ERROR_BUSY);
-	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	FAILS(philox_graph_set_param(graph, 0, &other, 8), PHILOX_ERROR_BUSY);
+	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_graph_epilogue(graph, PHILOX_OK));
 	holds(f, to, &value, sizeof(value));
-	OK(philox_graph_set_value(graph, 0, &other, 8));
+	OK(philox_graph_set_param(graph, 0, &other, 8));
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	holds(f, to, &other, sizeof(other));
 }
@@ -354,11 +360,11 @@ GRAPH_PROMISE(values, are_as_many_as_a_head_takes)
 	record_begin(f);
 	for (value = 0; value < 2040; value++) {
 		snprintf(name, sizeof(name), "%u", value);
-		OK(philox_capture_value(f->context, f->stream, name, &value, 4,
+		OK(philox_capture_param(f->context, f->stream, name, &value, 4,
 					&cell));
 	}
 	OK(philox_memory_copy(f->device, to, cell, 16, f->stream));
-	FAILS(philox_capture_value(f->context, f->stream, "one more", &value, 4,
+	FAILS(philox_capture_param(f->context, f->stream, "one more", &value, 4,
 				   &cell),
 	      PHILOX_ERROR_LIMIT);
 	graph = record_end(f);
@@ -376,7 +382,7 @@ GRAPH_PROMISE(values, that_cannot_be_made_leave_their_capture_whole)
 	uint32_t *array = make_array(f), value = 3;
 	struct bytes *to = make_memory(f, 16);
 	struct philox_graph *graph;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	unsigned failures = 0;
 	void *cell;
 
@@ -388,10 +394,10 @@ GRAPH_PROMISE(values, that_cannot_be_made_leave_their_capture_whole)
 		if (i == 3)
 			captured_forward(f, region, 0, array);
 		OK(philox_device_fail(f->device, name, 1, PHILOX_ERROR_DEVICE));
-		if (philox_capture_value(f->context, f->stream, name, &value, 4,
+		if (philox_capture_param(f->context, f->stream, name, &value, 4,
 					 &cell) != PHILOX_OK) {
 			failures++;
-			OK(philox_capture_value(f->context, f->stream, name,
+			OK(philox_capture_param(f->context, f->stream, name,
 						&value, 4, &cell));
 		}
 		OK(philox_device_fail(f->device, name, 0, PHILOX_OK));
@@ -417,7 +423,7 @@ GRAPH_PROMISE(values, are_in_the_journal)
 	OK(philox_context_set_journal(f->context, path));
 	graph = record_value(f, NULL, NULL, value, 3, to);
 	OK(philox_graph_set_name(graph, "adam"));
-	OK(philox_graph_set_value(graph, 0, value, 3));
+	OK(philox_graph_set_param(graph, 0, value, 3));
 	OK(philox_context_set_journal(f->context, NULL));
 	length = read(file, text, sizeof(text) - 1);
 	close(file);

@@ -8,7 +8,7 @@
 
 /* Launches with the n-th call of an operation failing; 0 if it succeeded. */
 static int launch_with_failure(struct fixture *f, struct philox_graph *graph,
-			       struct philox_use *uses, size_t n_uses,
+			       struct philox_launch_pass *uses, size_t n_uses,
 			       const char *operation, uint64_t n)
 {
 	enum philox_status status;
@@ -41,8 +41,8 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 		uint64_t n = 1;
 
 		for (;; n++) {
-			struct philox_use uses[2] = {{rig.one.ticket, 0, 0},
-						     {{6, 6}, 0, 0}};
+			struct philox_launch_pass uses[2] = {
+				{rig.one.ticket, 0, 0}, {{6, 6}, 0, 0}};
 			struct forward made = {.region = rig.region};
 
 			if (launch_with_failure(f, graph, uses, 2, operation,
@@ -50,7 +50,7 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 				failures++;
 				cr_assert_eq(uses[1].ticket.serial, 6);
 				PENDING(rig.region, 2);
-				backward(f, &rig.one, PHILOX_RETAIN);
+				backward(f, &rig.one, PHILOX_PASS_RETAIN);
 				OK(philox_graph_launch(graph, f->stream, uses,
 						       2));
 			}
@@ -65,7 +65,7 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 		}
 	}
 	cr_assert_geq(failures, 6, "%u failures", failures);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	block_set_free(seen);
 }
 
@@ -78,7 +78,7 @@ GRAPH_PROMISE(launch_failures, that_fails_burns_its_numbers)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	f->injected = 1;
 	for (unsigned i = 0; i < 4; i++) {
@@ -128,7 +128,8 @@ static int making_fails(struct fixture *f, struct philox_region *region,
 	if (status == PHILOX_OK) {
 		struct philox_span span = {.count = 4};
 
-		status = philox_bits(&pass, 0, PHILOX_U32, span, array);
+		status = philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
+					  array);
 		if (status == PHILOX_OK)
 			status = philox_forward_commit(&pass, &ticket);
 		if (status != PHILOX_OK)
@@ -188,7 +189,7 @@ PROMISE(launch_failures, an_adoption_that_failed_may_be_tried_again)
 	draw(&pass, rig.y);
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
-	OK(philox_native_instantiate(f->device, native, &exec));
+	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	for (;; n++) {
 		OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 		status = philox_graph_adopt(f->context, id, native, exec,
@@ -212,12 +213,13 @@ PROMISE(launch_failures, an_adoption_that_failed_may_be_tried_again)
 GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {{6, 6}, 0, 0};
+	struct philox_launch_pass use = {{6, 6}, 0, 0};
 	struct forward made = {.region = rig.region};
 
 	OK(philox_graph_prologue(rig.forth, f->stream, &use, 1));
 	cr_assert_eq(use.ticket.serial, 6, "written by the epilogue");
-	OK(philox_native_launch(f->device, native_exec(rig.forth), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(rig.forth),
+				     f->stream));
 	OK(philox_graph_epilogue(rig.forth, PHILOX_OK));
 	made.ticket = use.ticket;
 	made.saw = read_numbers(f, rig.y);
@@ -225,19 +227,20 @@ GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 	PENDING(rig.region, 3);
 	use.ticket = rig.one.ticket;
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
-	OK(philox_native_launch(f->device, native_exec(rig.back), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
+				     f->stream));
 	OK(philox_graph_epilogue(rig.back, PHILOX_OK));
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
 	PENDING(rig.region, 2);
 	backward(f, &made, 0);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 GRAPH_PROMISE(launch_failures, whose_second_half_reports_failure_did_not_happen)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0};
-	struct philox_use fresh = {{6, 6}, 0, 0};
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
+	struct philox_launch_pass fresh = {{6, 6}, 0, 0};
 
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
 	OK(philox_graph_epilogue(rig.back, PHILOX_ERROR_DEVICE));
@@ -249,13 +252,13 @@ GRAPH_PROMISE(launch_failures, whose_second_half_reports_failure_did_not_happen)
 	FRESH(launch_forward(f, rig.forth, rig.region, rig.y).saw, rig.one.saw,
 	      "fresh");
 	backward(f, &rig.two, 0);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 GRAPH_PROMISE(launch_failures, takes_the_graph_between_its_halves)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0}, other = use;
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0}, other = use;
 	struct philox_pass pass;
 
 	FAILS(philox_graph_epilogue(rig.back, PHILOX_OK), PHILOX_ERROR_STATE);
@@ -276,7 +279,8 @@ GRAPH_PROMISE(launch_failures, takes_the_graph_between_its_halves)
 	FAILS(philox_ticket_release(rig.region, rig.one.ticket, f->stream),
 	      PHILOX_ERROR_BUSY);
 	SAME(forward(f, rig.region).saw, rig.before.next, "others go on");
-	OK(philox_native_launch(f->device, native_exec(rig.back), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
+				     f->stream));
 	OK(philox_graph_epilogue(rig.back, PHILOX_OK));
 	FAILS(philox_graph_epilogue(rig.back, PHILOX_OK), PHILOX_ERROR_STATE);
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
@@ -287,13 +291,14 @@ GRAPH_PROMISE(launch_failures, takes_the_graph_between_its_halves)
 GRAPH_PROMISE(launch_failures, reserves_in_its_first_half)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct numbers eager;
 
 	OK(philox_graph_prologue(rig.forth, f->stream, &use, 1));
 	PENDING(rig.region, 3);
 	eager = forward(f, rig.region).saw;
-	OK(philox_native_launch(f->device, native_exec(rig.forth), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(rig.forth),
+				     f->stream));
 	OK(philox_graph_epilogue(rig.forth, PHILOX_OK));
 	SAME(read_numbers(f, rig.y), rig.before.next, "first come");
 	FRESH(eager, rig.before.next, "the other is fresh");
@@ -304,11 +309,12 @@ GRAPH_PROMISE(launch_failures, reserves_in_its_first_half)
 GRAPH_PROMISE(launch_failures, survives_its_region_between_its_halves)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0};
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
 
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
 	OK(philox_region_destroy(rig.region));
-	OK(philox_native_launch(f->device, native_exec(rig.back), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
+				     f->stream));
 	/* The launch happened: which status it returns is up to it. */
 	philox_graph_epilogue(rig.back, PHILOX_OK);
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
@@ -321,7 +327,7 @@ GRAPH_PROMISE(launch_failures,
 	      that_failed_survives_its_region_between_its_halves)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use back = {rig.one.ticket, 0, 0}, forth = {0};
+	struct philox_launch_pass back = {rig.one.ticket, 0, 0}, forth = {0};
 	struct ledger_view before;
 
 	OK(philox_graph_prologue(rig.back, f->stream, &back, 1));
@@ -342,7 +348,7 @@ GRAPH_PROMISE(launch_failures, null_arguments_are_refused)
 {
 	struct rig rig = make_rig(f);
 	struct philox_graph *graph;
-	struct philox_use_info info = {.size = sizeof(info)};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
 
 	FAILS(philox_capture_begin(NULL, f->stream), PHILOX_ERROR_INVALID);
 	FAILS(philox_capture_end(NULL, f->stream, &graph),
@@ -352,8 +358,8 @@ GRAPH_PROMISE(launch_failures, null_arguments_are_refused)
 	FAILS(philox_graph_prologue(NULL, f->stream, NULL, 0),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_epilogue(NULL, PHILOX_OK), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_use_info(NULL, 0, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_use_info(rig.back, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_pass_info(NULL, 0, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_pass_info(rig.back, 0, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_set_name(NULL, "x"), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_set_name(rig.back, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_native(NULL, NULL, NULL), PHILOX_ERROR_INVALID);

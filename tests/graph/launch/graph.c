@@ -111,7 +111,8 @@ GRAPH_PROMISE(graph, forward_and_backward_of_one_capture_pair_by_themselves)
 	struct philox_graph *step = record_pair(f, region, y, dx);
 
 	for (unsigned i = 0; i < 6; i++) {
-		struct philox_use uses[2] = {{{1, 2}, 0, 0}, {{3, 4}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{1, 2}, 0, 0},
+						     {{3, 4}, 0, 0}};
 
 		OK(philox_graph_launch(step, f->stream, uses, 2));
 		SAME(read_numbers(f, y), predict(0, "layer", 4 * i), "%u", i);
@@ -135,10 +136,10 @@ GRAPH_PROMISE(graph, a_retaining_backward_of_the_same_capture_leaves_a_ticket)
 
 	record_begin(f);
 	ticket = captured_forward(f, region, 0, y);
-	captured_backward(f, region, ticket, PHILOX_RETAIN, dx);
+	captured_backward(f, region, ticket, PHILOX_PASS_RETAIN, dx);
 	step = record_end(f);
 	for (unsigned i = 0; i < 3; i++) {
-		struct philox_use uses[2] = {0};
+		struct philox_launch_pass uses[2] = {0};
 
 		OK(philox_graph_launch(step, f->stream, uses, 2));
 		made[i] = (struct forward){region, uses[0].ticket,
@@ -146,7 +147,7 @@ GRAPH_PROMISE(graph, a_retaining_backward_of_the_same_capture_leaves_a_ticket)
 		SAME(read_numbers(f, dx), made[i].saw, "inside");
 		PENDING(region, i + 1);
 	}
-	backward(f, &made[1], PHILOX_RETAIN);
+	backward(f, &made[1], PHILOX_PASS_RETAIN);
 	launch_backward(f, back, &made[2], 0, dx);
 	launch_backward(f, back, &made[1], 0, dx);
 	backward(f, &made[0], 0);
@@ -170,7 +171,7 @@ GRAPH_PROMISE(graph, recompute_and_backward_are_in_the_forwards_capture)
 	captured_backward(f, region, ticket, 0, dx);
 	step = record_end(f);
 	for (unsigned i = 0; i < 3; i++) {
-		struct philox_use uses[3] = {0};
+		struct philox_launch_pass uses[3] = {0};
 
 		OK(philox_graph_launch(step, f->stream, uses, 3));
 		SAME(read_numbers(f, y), predict(0, "layer", 4 * i), "%u", i);
@@ -199,8 +200,8 @@ GRAPH_PROMISE(graph, recompute_and_backward_of_one_ticket_are_in_one_graph)
 	made[0] = forward(f, region);
 	made[1] = forward(f, region);
 	for (unsigned i = 2; i-- > 0;) {
-		struct philox_use uses[2] = {{made[i].ticket, 0, 0},
-					     {made[i].ticket, 0, 0}};
+		struct philox_launch_pass uses[2] = {{made[i].ticket, 0, 0},
+						     {made[i].ticket, 0, 0}};
 
 		OK(philox_graph_launch(back, f->stream, uses, 2));
 		SAME(read_numbers(f, again), made[i].saw, "recompute");
@@ -218,7 +219,7 @@ GRAPH_PROMISE(graph, captured_recomputes_nest_in_other_regions_passes)
 	uint32_t *seen[4];
 	struct philox_ticket of_stage, of_layer;
 	struct philox_pass a, b;
-	struct philox_use uses[6] = {0};
+	struct philox_launch_pass uses[6] = {0};
 	struct philox_graph *step;
 
 	for (unsigned i = 0; i < 4; i++)
@@ -269,7 +270,7 @@ GRAPH_PROMISE(graph, several_passes_of_one_region_fit_in_one_graph)
 		captured_backward(f, region, ticket[i], 0, dx[i]);
 	step = record_end(f);
 	for (unsigned k = 0; k < 5; k++) {
-		struct philox_use uses[2 * N] = {0};
+		struct philox_launch_pass uses[2 * N] = {0};
 
 		OK(philox_graph_launch(step, f->stream, uses, 2 * N));
 		for (unsigned i = 0; i < N; i++) {
@@ -287,7 +288,7 @@ GRAPH_PROMISE(graph, many_regions_fit_in_one_graph)
 {
 	enum { N = 5 };
 	struct philox_region *region[N];
-	struct philox_use uses[N] = {0};
+	struct philox_launch_pass uses[N] = {0};
 	struct philox_graph *forth, *back;
 	uint32_t *array[N];
 	char name[16];
@@ -307,7 +308,7 @@ GRAPH_PROMISE(graph, many_regions_fit_in_one_graph)
 				  array[i]);
 	back = record_end(f);
 	for (unsigned k = 0; k < 4; k++) {
-		struct philox_use backs[N] = {0};
+		struct philox_launch_pass backs[N] = {0};
 
 		OK(philox_graph_launch(forth, f->stream, uses, N));
 		for (unsigned i = 0; i < N; i++) {
@@ -342,8 +343,8 @@ GRAPH_PROMISE(graph, a_backward_of_an_old_forward_shares_a_graph_with_a_new_one)
 	for (unsigned i = 0; i < 3; i++)
 		old[i] = forward(f, region);
 	for (unsigned i = 0; i < 12; i++) {
-		struct philox_use uses[2] = {{old[i % 3].ticket, 0, 0},
-					     {{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{old[i % 3].ticket, 0, 0},
+						     {{0, 0}, 0, 0}};
 
 		OK(philox_graph_launch(step, f->stream, uses, 2));
 		SAME(read_numbers(f, dx), old[i % 3].saw, "backward %u", i);
@@ -364,11 +365,11 @@ GRAPH_PROMISE(graph, the_launch_decides_whether_a_ticket_stays)
 	struct philox_graph *back = record_backward(f, region, array);
 	struct forward one = launch_forward(f, forth, region, array);
 	struct forward two = launch_forward(f, forth, region, array);
-	struct philox_use use = {one.ticket, 0, 0};
+	struct philox_launch_pass use = {one.ticket, 0, 0};
 
 	for (unsigned i = 0; i < 4; i++) {
-		launch_backward(f, back, &one, PHILOX_RETAIN, array);
-		launch_backward(f, back, &two, PHILOX_RETAIN, array);
+		launch_backward(f, back, &one, PHILOX_PASS_RETAIN, array);
+		launch_backward(f, back, &two, PHILOX_PASS_RETAIN, array);
 		PENDING(region, 2);
 	}
 	launch_backward(f, back, &one, 0, array);
@@ -383,7 +384,7 @@ GRAPH_PROMISE(graph, captured_inference_is_fresh_and_owes_nothing)
 	struct philox_region *region = make_region(f, "sampler");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph =
-		record_forward(f, region, PHILOX_INFERENCE, array);
+		record_forward(f, region, PHILOX_PASS_INFERENCE, array);
 
 	for (unsigned i = 0; i < 200; i++) {
 		struct forward made = launch_forward(f, graph, region, array);
@@ -400,7 +401,7 @@ GRAPH_PROMISE(graph, a_captured_warm_up_draws_what_the_next_forward_draws)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *warm =
-		record_forward(f, region, PHILOX_WARMUP, array);
+		record_forward(f, region, PHILOX_PASS_WARMUP, array);
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct forward first = launch_forward(f, warm, region, array);
@@ -472,7 +473,7 @@ GRAPH_PROMISE(graph, your_own_kernels_find_the_states_in_cells)
 	for (unsigned i = 0; i < 4; i++) {
 		struct philox_state want =
 			predict_cell(0, "layer", 2, 0, 4 * i);
-		struct philox_use uses[2] = {0};
+		struct philox_launch_pass uses[2] = {0};
 
 		OK(philox_graph_launch(step, f->stream, uses, 2));
 		OK(philox_device_synchronize(f->device));
@@ -498,12 +499,12 @@ GRAPH_PROMISE(graph, a_consuming_launch_releases_the_saved_context_once)
 	struct philox_graph *forth = record_forward(f, region, 0, array);
 	struct philox_graph *back = record_backward(f, region, array);
 	struct forward made = launch_forward(f, forth, region, array);
-	struct philox_use use = {made.ticket, 0, 0};
+	struct philox_launch_pass use = {made.ticket, 0, 0};
 	philox_stream stream = NULL;
 
 	released = 0;
 	OK(philox_ticket_attach(region, made.ticket, &stream, count_release));
-	launch_backward(f, back, &made, PHILOX_RETAIN, array);
+	launch_backward(f, back, &made, PHILOX_PASS_RETAIN, array);
 	cr_assert_eq(released, 0);
 	OK(philox_graph_launch(back, f->side, &use, 1));
 	cr_assert_eq(released, 1);
@@ -512,7 +513,7 @@ GRAPH_PROMISE(graph, a_consuming_launch_releases_the_saved_context_once)
 
 struct next_launch {
 	struct philox_graph *graph;
-	struct philox_use use;
+	struct philox_launch_pass use;
 };
 
 static void launch_again(void *saved, philox_stream stream)
@@ -529,7 +530,7 @@ GRAPH_PROMISE(graph, releasing_a_saved_context_may_launch_again)
 	uint32_t *array = make_array(f);
 	struct philox_graph *back = record_backward(f, region, array);
 	struct forward first = forward(f, region), second = forward(f, region);
-	struct philox_use use = {first.ticket, 0, 0};
+	struct philox_launch_pass use = {first.ticket, 0, 0};
 	struct next_launch next = {back, {second.ticket, 0, 0}};
 
 	released = 0;

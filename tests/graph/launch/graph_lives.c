@@ -10,31 +10,31 @@ GRAPH_PROMISE(graph_lives, uses_are_described)
 {
 	struct philox_region *one = make_region(f, "one");
 	struct philox_region *two = make_region(f, "two");
-	struct philox_use_info info = {.size = sizeof(info)};
+	struct philox_graph_pass_info info = {.size = sizeof(info)};
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
 
 	record_begin(f);
-	captured_forward(f, two, PHILOX_INFERENCE, f->scratch);
+	captured_forward(f, two, PHILOX_PASS_INFERENCE, f->scratch);
 	ticket = captured_forward(f, one, 0, f->scratch);
 	captured_backward(f, two, (struct philox_ticket){0, 0}, 0, f->scratch);
-	captured_backward(f, one, ticket, PHILOX_RETAIN, f->scratch);
+	captured_backward(f, one, ticket, PHILOX_PASS_RETAIN, f->scratch);
 	graph = record_end(f);
-	cr_assert_eq(philox_graph_uses(graph), 4);
-	OK(philox_graph_use_info(graph, 0, &info));
+	cr_assert_eq(philox_graph_pass_count(graph), 4);
+	OK(philox_graph_pass_info(graph, 0, &info));
 	cr_assert_str_eq(info.region, "two");
-	cr_assert(!info.backward && info.flags & PHILOX_INFERENCE);
-	OK(philox_graph_use_info(graph, 1, &info));
+	cr_assert(!info.backward && info.flags & PHILOX_PASS_INFERENCE);
+	OK(philox_graph_pass_info(graph, 1, &info));
 	cr_assert_str_eq(info.region, "one");
 	cr_assert(!info.backward && !info.named && info.flags == 0);
-	OK(philox_graph_use_info(graph, 2, &info));
+	OK(philox_graph_pass_info(graph, 2, &info));
 	cr_assert_str_eq(info.region, "two");
 	cr_assert(info.backward && info.named);
-	OK(philox_graph_use_info(graph, 3, &info));
+	OK(philox_graph_pass_info(graph, 3, &info));
 	cr_assert(info.backward && !info.named && info.forward == 1);
-	cr_assert(info.flags & PHILOX_RETAIN);
-	FAILS(philox_graph_use_info(graph, 4, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_use_info(graph, SIZE_MAX, &info),
+	cr_assert(info.flags & PHILOX_PASS_RETAIN);
+	FAILS(philox_graph_pass_info(graph, 4, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_pass_info(graph, SIZE_MAX, &info),
 	      PHILOX_ERROR_INVALID);
 	cr_assert_eq(info.forward, 1, "outputs are written on success only");
 }
@@ -45,24 +45,24 @@ PROMISE(graph_lives, a_description_has_the_size_that_the_caller_has)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph = record_backward(f, region, f->scratch);
 	struct {
-		struct philox_use_info info;
+		struct philox_graph_pass_info info;
 		unsigned char more[16];
 	} later;
-	struct philox_use_info *info = &later.info;
+	struct philox_graph_pass_info *info = &later.info;
 
 	memset(&later, 0xee, sizeof(later));
 	info->size = sizeof(later);
-	OK(philox_graph_use_info(graph, 0, info));
+	OK(philox_graph_pass_info(graph, 0, info));
 	cr_assert(info->size == sizeof(later) && info->named && info->backward);
 	for (unsigned i = 0; i < sizeof(later.more); i++)
 		cr_assert_eq(later.more[i], 0, "what it does not know is 0");
 	memset(&later, 0xee, sizeof(later));
 	info->size = 8;
-	FAILS(philox_graph_use_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
 	NAMES("info: size is 8");
 	cr_assert_eq(info->flags, 0xeeeeeeee, "written on success only");
 	info->size = 0;
-	FAILS(philox_graph_use_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
 	OK(philox_graph_destroy(graph));
 }
 
@@ -96,7 +96,7 @@ GRAPH_PROMISE(graph_lives, native_handles_can_be_had)
 	cr_assert(native && exec);
 	if (f->own)
 		cr_assert(native == f->natives[0] && exec == f->execs[0]);
-	OK(philox_native_graph_nodes(f->device, native, &nodes));
+	OK(philox_native_graph_node_count(f->device, native, &nodes));
 	cr_assert_eq(nodes, 1 + SITES);
 }
 
@@ -107,12 +107,12 @@ PROMISE(graph_lives, a_capture_without_a_pass_gives_a_graph_without_uses)
 	OK(philox_capture_begin(f->context, f->stream));
 	OK(philox_memory_set(f->device, f->scratch, 7, 16, f->stream));
 	OK(philox_capture_end(f->context, f->stream, &graph));
-	cr_assert_eq(philox_graph_uses(graph), 0);
+	cr_assert_eq(philox_graph_pass_count(graph), 0);
 	memset(f->scratch, 0, 16);
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	OK(philox_device_synchronize(f->device));
 	cr_assert_eq(f->scratch[0], 0x07070707);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	OK(philox_graph_destroy(graph));
 }
 
@@ -160,7 +160,7 @@ PROMISE(graph_lives, a_context_may_go_before_its_graphs)
 	struct philox_graph *ours, *adopted;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	philox_native_graph native;
 	philox_native_exec exec;
 	uint64_t id;
@@ -178,7 +178,7 @@ PROMISE(graph_lives, a_context_may_go_before_its_graphs)
 	draw(&pass, f->scratch);
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
-	OK(philox_native_instantiate(f->device, native, &exec));
+	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	OK(philox_graph_adopt(other, id, native, exec, &adopted));
 	OK(philox_graph_launch(adopted, f->stream, &use, 1));
 	OK(philox_graph_launch(ours, f->stream, &use, 1));

@@ -94,7 +94,7 @@ static void older_fork(struct fixture *f, unsigned n)
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
-		struct philox_use uses[2] = {0};
+		struct philox_launch_pass uses[2] = {0};
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
 		SAME(read_numbers(f, seen_one), predict(0, name_one, 4 * i),
@@ -158,7 +158,7 @@ static void backward_on_a_fork(struct fixture *f, unsigned n)
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
-		struct philox_use uses[2] = {0};
+		struct philox_launch_pass uses[2] = {0};
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
 		SAME(read_numbers(f, y), predict(0, name, 4 * i), "%u", i);
@@ -179,7 +179,7 @@ static void plain_pair(struct fixture *f, unsigned n)
 	struct philox_graph *graph = record_pair(f, region, y, dx);
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct philox_use uses[2] = {0};
+		struct philox_launch_pass uses[2] = {0};
 
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
 		SAME(read_numbers(f, y), predict(0, name, 4 * i), "%u", i);
@@ -225,7 +225,7 @@ GRAPH_PROMISE(graph_streams, launches_queue_up_with_a_message_each)
 	uint32_t *seen = make_memory(f, 2 * N * sizeof(struct numbers));
 	struct philox_graph *forth = record_forward(f, region, 0, array);
 	struct philox_graph *back = record_backward(f, region, array);
-	struct philox_use use[N] = {0};
+	struct philox_launch_pass use[N] = {0};
 
 	for (unsigned i = 0; i < 2 * N; i++) {
 		struct philox_graph *graph = i < N ? forth : back;
@@ -252,7 +252,7 @@ GRAPH_PROMISE(graph_streams, two_graphs_of_one_region_run_side_by_side)
 	uint32_t *seen = make_memory(f, 2 * N * sizeof(struct numbers));
 	struct philox_graph *first = record_forward(f, region, 0, one);
 	struct philox_graph *second = record_forward(f, region, 0, two);
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	for (unsigned i = 0; i < N; i++) {
 		OK(philox_graph_launch(first, f->stream, &use, 1));
@@ -282,7 +282,7 @@ PROMISE(graph_streams, captures_overlap)
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_capture_begin(f->context, f->side));
 	OK(philox_forward_begin(region, f->side, 0, &other));
-	OK(philox_forward_begin(region, third, PHILOX_INFERENCE, &eager));
+	OK(philox_forward_begin(region, third, PHILOX_PASS_INFERENCE, &eager));
 	draw(&eager, f->scratch);
 	OK(philox_forward_commit(&eager, NULL));
 	draw(&pass, one);

@@ -12,8 +12,8 @@
 GRAPH_PROMISE(launch, refuses_a_wrong_number_of_uses)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use uses[3] = {{rig.one.ticket, 0, 0}};
-	uint64_t launches = philox_device_calls(f->device, "exec_launch");
+	struct philox_launch_pass uses[3] = {{rig.one.ticket, 0, 0}};
+	uint64_t launches = philox_device_call_count(f->device, "exec_launch");
 
 	FAILS(philox_graph_launch(rig.back, f->stream, uses, 0),
 	      PHILOX_ERROR_INVALID);
@@ -29,23 +29,24 @@ GRAPH_PROMISE(launch, refuses_a_wrong_number_of_uses)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_prologue(rig.back, f->stream, uses, 2),
 	      PHILOX_ERROR_INVALID);
-	cr_assert_eq(philox_device_calls(f->device, "exec_launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "exec_launch"),
+		     launches);
 	rig_is_whole(f, &rig);
 }
 
 GRAPH_PROMISE(launch, refuses_reserved_fields_and_unknown_flags)
 {
 	struct rig rig = make_rig(f);
-	const struct philox_use bad[] = {
+	const struct philox_launch_pass bad[] = {
 		{rig.one.ticket, 0, 1},
-		{rig.one.ticket, PHILOX_INFERENCE, 0},
+		{rig.one.ticket, PHILOX_PASS_INFERENCE, 0},
 		{rig.one.ticket, 16, 0},
 		{rig.one.ticket, 1u << 31, 0},
-		{rig.one.ticket, PHILOX_RETAIN | PHILOX_WARMUP, 0},
+		{rig.one.ticket, PHILOX_PASS_RETAIN | PHILOX_PASS_WARMUP, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct philox_use use = bad[i];
+		struct philox_launch_pass use = bad[i];
 
 		FAILS(philox_graph_launch(rig.back, f->stream, &use, 1),
 		      PHILOX_ERROR_INVALID);
@@ -59,9 +60,9 @@ static void back_refuses(struct fixture *f, struct rig *rig,
 			 struct philox_ticket ticket, enum philox_status one,
 			 enum philox_status other)
 {
-	for (unsigned flags = 0; flags <= PHILOX_RETAIN;
-	     flags += PHILOX_RETAIN) {
-		struct philox_use use = {ticket, flags, 0};
+	for (unsigned flags = 0; flags <= PHILOX_PASS_RETAIN;
+	     flags += PHILOX_PASS_RETAIN) {
+		struct philox_launch_pass use = {ticket, flags, 0};
 
 		FAILS_EITHER(philox_graph_launch(rig->back, f->stream, &use, 1),
 			     one, other);
@@ -116,7 +117,7 @@ GRAPH_PROMISE(launch, refuses_a_ticket_whose_forward_is_open)
 GRAPH_PROMISE(launch, refuses_a_ticket_that_a_backward_is_consuming)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0};
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
 	struct philox_pass pass;
 
 	OK(philox_backward_begin(rig.region, rig.one.ticket, f->stream, 0,
@@ -132,8 +133,8 @@ GRAPH_PROMISE(launch, uses_one_ticket_up_only_once)
 {
 	const struct philox_ticket named_at_launch = {0, 0};
 	struct rig rig = make_rig(f);
-	struct philox_use both[2] = {{rig.one.ticket, 0, 0},
-				     {rig.one.ticket, 0, 0}};
+	struct philox_launch_pass both[2] = {{rig.one.ticket, 0, 0},
+					     {rig.one.ticket, 0, 0}};
 	uint32_t *again = make_array(f);
 	struct philox_graph *back_back;
 
@@ -145,10 +146,10 @@ GRAPH_PROMISE(launch, uses_one_ticket_up_only_once)
 		     PHILOX_ERROR_RELEASED, PHILOX_ERROR_BUSY);
 	NAMES("layer");
 	rig_is_whole(f, &rig);
-	both[1].flags = PHILOX_RETAIN;
+	both[1].flags = PHILOX_PASS_RETAIN;
 	FAILS_EITHER(philox_graph_launch(back_back, f->stream, both, 2),
 		     PHILOX_ERROR_RELEASED, PHILOX_ERROR_BUSY);
-	both[0].flags = PHILOX_RETAIN;
+	both[0].flags = PHILOX_PASS_RETAIN;
 	OK(philox_graph_launch(back_back, f->stream, both, 2));
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "retained");
 	PENDING(rig.region, 2);
@@ -164,7 +165,7 @@ GRAPH_PROMISE(launch, with_one_bad_use_among_good_ones_changes_nothing)
 	struct rig rig = make_rig(f);
 	struct philox_region *region = make_region(f, "other");
 	struct forward other = forward(f, region);
-	struct philox_use uses[3] = {
+	struct philox_launch_pass uses[3] = {
 		{rig.one.ticket, 0, 0}, {{5, 5}, 0, 0}, {rig.two.ticket, 0, 0}};
 	struct philox_graph *graph;
 
@@ -189,15 +190,15 @@ GRAPH_PROMISE(launch, with_one_bad_use_among_good_ones_changes_nothing)
 GRAPH_PROMISE(launch, that_is_refused_gives_everything_back)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use uses[6] = {
+	struct philox_launch_pass uses[6] = {
 		[4] = {rig.one.ticket, 0, 0}, [5] = {{0, 0}, 0, 0}};
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
 
 	uses[5].ticket = (struct philox_ticket){rig.one.ticket.region_key, 77};
 	record_begin(f);
-	captured_forward(f, rig.region, PHILOX_WARMUP, rig.y);
-	captured_forward(f, rig.region, PHILOX_INFERENCE, rig.y);
+	captured_forward(f, rig.region, PHILOX_PASS_WARMUP, rig.y);
+	captured_forward(f, rig.region, PHILOX_PASS_INFERENCE, rig.y);
 	ticket = captured_forward(f, rig.region, 0, rig.y);
 	captured_backward(f, rig.region, ticket, 0, rig.dx);
 	captured_backward(f, rig.region, (struct philox_ticket){0, 0}, 0,
@@ -220,7 +221,7 @@ GRAPH_PROMISE(launch, of_inference_needs_no_place_in_the_table)
 		make_region_of(f->context, "layer", 1, NULL);
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph =
-		record_forward(f, region, PHILOX_INFERENCE, array);
+		record_forward(f, region, PHILOX_PASS_INFERENCE, array);
 	struct forward made = forward(f, region);
 
 	SAME(launch_forward(f, graph, region, array).saw,
@@ -231,7 +232,7 @@ GRAPH_PROMISE(launch, of_inference_needs_no_place_in_the_table)
 GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use uses[3] = {0};
+	struct philox_launch_pass uses[3] = {0};
 	struct forward three = forward(f, rig.region);
 	struct forward four = forward(f, rig.region);
 	struct philox_graph *two_at_once;
@@ -241,7 +242,7 @@ GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 	captured_forward(f, rig.region, 0, rig.y);
 	captured_forward(f, rig.region, 0, rig.dx);
 	two_at_once = record_end(f);
-	launches = philox_device_calls(f->device, "exec_launch");
+	launches = philox_device_call_count(f->device, "exec_launch");
 	rig.before = look(f, rig.region);
 	FAILS(philox_graph_launch(rig.forth, f->stream, uses, 1),
 	      PHILOX_ERROR_LIMIT);
@@ -252,7 +253,8 @@ GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 	      PHILOX_ERROR_LIMIT);
 	PENDING(rig.region, 3);
 	SAME(peek(f, rig.region), rig.before.next, "nothing was reserved");
-	cr_assert_eq(philox_device_calls(f->device, "exec_launch"), launches);
+	cr_assert_eq(philox_device_call_count(f->device, "exec_launch"),
+		     launches);
 	backward(f, &three, 0);
 	OK(philox_graph_launch(two_at_once, f->stream, uses, 2));
 	PENDING(rig.region, 4);
@@ -263,12 +265,12 @@ GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 Test(launch, refuses_offsets_past_the_end)
 {
 	enum { PASSES = 1 << 4, LAUNCHES = 1 << 4 };
-	static struct philox_use uses[PASSES];
-	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "huge",
-						.ops = &op,
-						.n_ops = 1};
+	static struct philox_launch_pass uses[PASSES];
+	const struct philox_op_desc op = {"huge", 1, UINT64_C(1) << 56};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "huge",
+					     .ops = &op,
+					     .n_ops = 1};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_graph *graph;
@@ -280,7 +282,7 @@ Test(launch, refuses_offsets_past_the_end)
 	OK(philox_region_create(f.context, &options, &region));
 	record_begin(&f);
 	for (unsigned i = 0; i < PASSES; i++) {
-		OK(philox_forward_begin(region, f.stream, PHILOX_INFERENCE,
+		OK(philox_forward_begin(region, f.stream, PHILOX_PASS_INFERENCE,
 					&pass));
 		OK(philox_forward_commit(&pass, NULL));
 	}
@@ -296,7 +298,7 @@ Test(launch, refuses_offsets_past_the_end)
 		  made);
 	/* the rest, which is less than a launch needs, is still there */
 	if (made < LAUNCHES) {
-		OK(philox_forward_begin(region, f.stream, PHILOX_INFERENCE,
+		OK(philox_forward_begin(region, f.stream, PHILOX_PASS_INFERENCE,
 					&pass));
 		cr_assert_eq(pass.state.offset,
 			     (uint64_t)(LAUNCHES - 1) * PASSES << 56);
@@ -310,7 +312,7 @@ Test(launch, refuses_offsets_past_the_end)
 GRAPH_PROMISE(launch, refuses_a_stream_that_is_capturing)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0};
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
 
 	OK(philox_stream_begin_capture(f->device, f->side,
 				       PHILOX_CAPTURE_RELAXED));
@@ -335,7 +337,7 @@ GRAPH_PROMISE(launch, refuses_a_stream_that_is_capturing)
 GRAPH_PROMISE(launch, works_while_another_stream_captures)
 {
 	struct rig rig = make_rig(f);
-	struct philox_use use = {rig.one.ticket, 0, 0};
+	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
 	philox_native_graph graph;
 
 	OK(philox_stream_begin_capture(f->device, f->side,
@@ -352,8 +354,8 @@ GRAPH_PROMISE(launch, works_while_another_stream_captures)
 
 GRAPH_PROMISE(launch, of_any_forward_of_a_destroyed_region_is_refused)
 {
-	const unsigned flags[] = {0, PHILOX_INFERENCE, PHILOX_WARMUP};
-	struct philox_use use = {{0, 0}, 0, 0};
+	const unsigned flags[] = {0, PHILOX_PASS_INFERENCE, PHILOX_PASS_WARMUP};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct numbers next;
 
 	for (unsigned i = 0; i < 3; i++) {
@@ -381,8 +383,8 @@ GRAPH_PROMISE(launch, of_a_destroyed_region_is_refused_by_name)
 	struct philox_region *doomed = make_region(f, "doomed");
 	struct forward old = forward(f, doomed);
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{rig.one.ticket, 0, 0},
-				     {old.ticket, 0, 0}};
+	struct philox_launch_pass uses[2] = {{rig.one.ticket, 0, 0},
+					     {old.ticket, 0, 0}};
 
 	record_begin(f);
 	captured_backward(f, rig.region, (struct philox_ticket){0, 0}, 0,

@@ -108,24 +108,27 @@ GRAPH_PROMISE(overlap, a_second_executable_graph_draws_no_other_numbers)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph =
-		record_forward(f, region, PHILOX_INFERENCE, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+		record_forward(f, region, PHILOX_PASS_INFERENCE, array);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	philox_native_graph native;
 	philox_native_exec second;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_instantiate(f->device, native, &second));
+	OK(philox_native_graph_instantiate(f->device, native, &second));
 	for (unsigned i = 0; i < 50; i++) {
 		struct numbers saw, expected = predict(0, "layer", 4 * i);
 
 		if (i % 2)
-			OK(philox_native_launch(f->device, second, f->side));
+			OK(philox_native_exec_launch(f->device, second,
+						     f->side));
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
 		if (!(i % 2))
-			OK(philox_native_launch(f->device, second, f->side));
+			OK(philox_native_exec_launch(f->device, second,
+						     f->side));
 		OK(philox_device_synchronize(f->device));
-		FAILS(philox_check(f->context, &report),
+		FAILS(philox_context_check(f->context, &report),
 		      PHILOX_ERROR_UNANNOUNCED);
 		cr_assert_eq(report.launches, 1, "launch %u", i);
 		saw = read_numbers(f, array);
@@ -134,7 +137,7 @@ GRAPH_PROMISE(overlap, a_second_executable_graph_draws_no_other_numbers)
 	OK(philox_native_exec_destroy(f->device, second));
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	OK(philox_device_synchronize(f->device));
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	SAME(read_numbers(f, array), predict(0, "layer", 200), "alone again");
 }
 
@@ -142,9 +145,11 @@ GRAPH_PROMISE(overlap, a_second_executable_graph_draws_no_other_numbers)
 GRAPH_PROMISE(overlap, launches_that_overlap_are_all_counted)
 {
 	enum { STREAMS = 4, TIMES = 25 };
-	struct philox_graph *graph = record_forward(
-		f, make_region(f, "layer"), PHILOX_INFERENCE, make_array(f));
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_graph *graph =
+		record_forward(f, make_region(f, "layer"),
+			       PHILOX_PASS_INFERENCE, make_array(f));
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	philox_native_exec execs[STREAMS];
 	philox_stream streams[STREAMS];
 	philox_native_graph native;
@@ -152,13 +157,15 @@ GRAPH_PROMISE(overlap, launches_that_overlap_are_all_counted)
 	OK(philox_graph_native(graph, &native, NULL));
 	for (unsigned i = 0; i < STREAMS; i++) {
 		OK(philox_stream_create(f->device, 0, &streams[i]));
-		OK(philox_native_instantiate(f->device, native, &execs[i]));
+		OK(philox_native_graph_instantiate(f->device, native,
+						   &execs[i]));
 	}
 	for (unsigned i = 0; i < STREAMS * TIMES; i++)
-		OK(philox_native_launch(f->device, execs[i % STREAMS],
-					streams[i % STREAMS]));
+		OK(philox_native_exec_launch(f->device, execs[i % STREAMS],
+					     streams[i % STREAMS]));
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, STREAMS * TIMES);
 	for (unsigned i = 0; i < STREAMS; i++) {
 		OK(philox_native_exec_destroy(f->device, execs[i]));
@@ -173,27 +180,31 @@ GRAPH_PROMISE(overlap, launches_that_overlap_are_all_counted)
 GRAPH_PROMISE(overlap, repeated_messages_and_missing_ones_are_counted_together)
 {
 	enum { TIMES = 50 };
-	struct philox_graph *graph = record_forward(
-		f, make_region(f, "layer"), PHILOX_INFERENCE, make_array(f));
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_graph *graph =
+		record_forward(f, make_region(f, "layer"),
+			       PHILOX_PASS_INFERENCE, make_array(f));
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	philox_native_graph native;
 	philox_native_exec second;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_instantiate(f->device, native, &second));
-	OK(philox_native_launch(f->device, second, f->side)); /* before all */
+	OK(philox_native_graph_instantiate(f->device, native, &second));
+	OK(philox_native_exec_launch(f->device, second,
+				     f->side)); /* before all */
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	for (unsigned i = 0; i < TIMES; i++) {
-		OK(philox_native_launch(f->device, second, f->side));
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, second, f->side));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 	}
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, &report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1 + 2 * TIMES);
 	OK(philox_native_exec_destroy(f->device, second));
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 /* --- heads of many parts -------------------------------------------------- */
@@ -203,9 +214,8 @@ static struct philox_graph *record_wide(struct fixture *f, const char *name,
 					uint32_t calls,
 					const struct philox_state **states)
 {
-	const struct philox_op op = {.calls = calls};
-	struct philox_region_options desc =
-		PHILOX_INIT(struct philox_region_options);
+	const struct philox_op_desc op = {.calls = calls};
+	struct philox_region_desc desc = PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 	struct philox_pass pass;
 
@@ -214,7 +224,8 @@ static struct philox_graph *record_wide(struct fixture *f, const char *name,
 	desc.n_ops = 1;
 	OK(philox_region_create(f->context, &desc, &region));
 	record_begin(f);
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_pass_states(&pass, states));
 	OK(philox_forward_commit(&pass, NULL));
 	return record_end(f);
@@ -229,7 +240,7 @@ GRAPH_PROMISE(overlap, graphs_of_many_cells_are_poisoned_or_filled_as_a_whole)
 	enum { CALLS = 5 * HEAD_PART + 1 };
 	struct philox_state *cells = make_memory(f, CALLS * sizeof(*cells));
 	const struct philox_state *states;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_graph *graph;
 
 	graph = record_wide(f, "wider", 3 * CALLS, &states);
@@ -241,8 +252,8 @@ GRAPH_PROMISE(overlap, graphs_of_many_cells_are_poisoned_or_filled_as_a_whole)
 		int raw = launch % 3 == 2;
 
 		if (raw)
-			OK(philox_native_launch(f->device, native_exec(graph),
-						f->stream));
+			OK(philox_native_exec_launch(
+				f->device, native_exec(graph), f->stream));
 		else
 			OK(philox_graph_launch(graph, f->stream, &use, 1));
 		OK(philox_memory_copy(f->device, cells, states,
@@ -258,7 +269,7 @@ GRAPH_PROMISE(overlap, graphs_of_many_cells_are_poisoned_or_filled_as_a_whole)
 				  "launch %u, cell %u", launch, i);
 		}
 	}
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
 /* Another head's older count may arrive after a newer one. */

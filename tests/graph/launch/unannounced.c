@@ -2,7 +2,7 @@
  * tests/graph/launch/unannounced.c - replays that philox was not told about
  *
  * They would have repeated numbers: they write poison instead, and
- * philox_check() reports each of them once.
+ * philox_context_check() reports each of them once.
  */
 #include <stdio.h>
 #include "tests/support/support.h"
@@ -11,17 +11,18 @@ static void launch_raw(struct fixture *f, struct philox_graph *graph,
 		       unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 }
 
 static void reports(struct fixture *f, uint64_t launches, uint64_t graphs,
-		    struct philox_report *report)
+		    struct philox_context_report *report)
 {
 	memset(report, 0x55, sizeof(*report));
 	report->size = sizeof(*report);
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, report), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, report),
+	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert(report->launches == launches, "%d launches reported, not %d",
 		  (int)report->launches, (int)launches);
 	cr_assert(report->graphs == graphs, "%d graphs reported, not %d",
@@ -32,20 +33,22 @@ static void reports(struct fixture *f, uint64_t launches, uint64_t graphs,
 
 static void reports_nothing(struct fixture *f)
 {
-	const struct philox_report zeros = PHILOX_INIT(struct philox_report);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	const struct philox_context_report zeros =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 
 	memset(&report, 0x55, sizeof(report));
 	report.size = sizeof(report);
 	OK(philox_device_synchronize(f->device));
-	OK(philox_check(f->context, &report));
+	OK(philox_context_check(f->context, &report));
 	cr_assert_eq(memcmp(&report, &zeros, sizeof(report)), 0);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 }
 
 /* A report of a later version: `later` is a field that it has gained. */
 struct later_report {
-	struct philox_report report;
+	struct philox_context_report report;
 	uint64_t later;
 	uint64_t beside; /* after it: must not be written */
 };
@@ -57,15 +60,16 @@ PROMISE(unannounced, a_report_of_another_size)
 	for (size_t size = 0; size < sizeof(new.report); size++) {
 		memset(&new, 0x55, sizeof(new));
 		new.report.size = size;
-		FAILS(philox_check(f->context, &new.report),
+		FAILS(philox_context_check(f->context, &new.report),
 		      PHILOX_ERROR_INVALID);
 		NAMES("report: size is");
 		cr_assert_eq(new.report.launches, 0x5555555555555555);
 	}
 	new.report.size = SIZE_MAX;
-	FAILS(philox_check(f->context, &new.report), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_check(f->context, &new.report),
+	      PHILOX_ERROR_INVALID);
 	new.report.size = offsetof(struct later_report, beside);
-	OK(philox_check(f->context, &new.report));
+	OK(philox_context_check(f->context, &new.report));
 	cr_assert_eq(new.report.size, offsetof(struct later_report, beside));
 	cr_assert_eq(new.report.launches, 0);
 	cr_assert_eq(new.later, 0, "a field that this version does not know");
@@ -77,11 +81,11 @@ GRAPH_PROMISE(unannounced, a_refused_report_is_not_lost)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *y = make_array(f), *dx = make_array(f);
 	struct philox_graph *graph = record_pair(f, region, y, dx);
-	struct philox_report report = {0};
+	struct philox_context_report report = {0};
 
 	launch_raw(f, graph, 1);
 	OK(philox_device_synchronize(f->device));
-	FAILS(philox_check(f->context, &report), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_INVALID);
 	reports(f, 1, 1, &report);
 	cr_assert_eq(report.size, sizeof(report));
 }
@@ -93,7 +97,8 @@ GRAPH_PROMISE(unannounced, the_first_launch_of_all_writes_poison)
 	struct ledger_view before = look(f, region);
 	uint32_t *y = make_array(f), *dx = make_array(f);
 	struct philox_graph *graph = record_pair(f, region, y, dx);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct numbers saw;
 
 	OK(philox_graph_set_name(graph, "the step"));
@@ -117,7 +122,8 @@ GRAPH_PROMISE(unannounced, a_repeated_launch_writes_poison)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	uint64_t sequence = 0;
 	struct numbers saw;
 
@@ -134,7 +140,7 @@ GRAPH_PROMISE(unannounced, a_repeated_launch_writes_poison)
 		cr_assert(all_poison(&saw));
 		reports_nothing(f);
 		PENDING(region, i + 1);
-		backward(f, &made, PHILOX_RETAIN);
+		backward(f, &made, PHILOX_PASS_RETAIN);
 	}
 }
 
@@ -147,8 +153,9 @@ GRAPH_PROMISE(unannounced, launches_are_found_among_announced_ones)
 	uint32_t *array = make_array(f);
 	uint32_t *seen = make_memory(f, N * sizeof(struct numbers));
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	unsigned raw = 0, announced = 0;
 
 	for (unsigned i = 0; i < N; i++) {
@@ -182,7 +189,8 @@ GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_reported_together)
 	struct philox_region *one = make_region(f, "one");
 	struct philox_region *two = make_region(f, "two");
 	struct philox_graph *first, *second;
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	uint32_t *array = make_array(f);
 
 	record_begin(f);
@@ -211,7 +219,8 @@ GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_reported_together)
 GRAPH_PROMISE(unannounced, long_lists_of_regions_are_cut)
 {
 	struct philox_region *regions[12];
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_graph *graph;
 	char name[64];
 
@@ -239,19 +248,25 @@ GRAPH_PROMISE(unannounced, all_kinds_of_values_are_poisoned)
 	struct philox_span span = {.count = N};
 	struct philox_pass pass;
 	struct philox_graph *graph;
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	float *values = make_memory(f, 4 * N * sizeof(*values));
 	uint64_t *wide = make_memory(f, N * sizeof(*wide));
 
 	for (unsigned i = 0; i < N; i++)
 		values[i] = 1;
 	record_begin(f);
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
-	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, values, values));
-	OK(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, values + N));
-	OK(philox_normal(&pass, 0, PHILOX_F32, span, 0, 1, values + 2 * N));
-	OK(philox_bernoulli(&pass, 0, PHILOX_F32, span, 0.5, values + 3 * N));
-	OK(philox_bits(&pass, 0, PHILOX_U64, span, wide));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
+	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, values,
+			       values));
+	OK(philox_pass_uniform(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1,
+			       values + N));
+	OK(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, span, 0, 1,
+			      values + 2 * N));
+	OK(philox_pass_bernoulli(&pass, 0, PHILOX_DTYPE_F32, span, 0.5,
+				 values + 3 * N));
+	OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U64, span, wide));
 	OK(philox_forward_commit(&pass, NULL));
 	graph = record_end(f);
 	launch_raw(f, graph, 1);
@@ -267,17 +282,18 @@ GRAPH_PROMISE(unannounced, a_second_executable_graph_is_found_out)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	philox_native_graph native;
 	philox_native_exec second;
 	struct numbers saw;
 
 	OK(philox_graph_native(graph, &native, NULL));
-	OK(philox_native_instantiate(f->device, native, &second));
+	OK(philox_native_graph_instantiate(f->device, native, &second));
 	for (unsigned i = 0; i < 3; i++) {
 		SAME(launch_forward(f, graph, region, array).saw,
 		     predict(0, "layer", 4 * i), "announced %u", i);
-		OK(philox_native_launch(f->device, second, f->stream));
+		OK(philox_native_exec_launch(f->device, second, f->stream));
 		reports(f, 1, 1, &report);
 		saw = read_numbers(f, array);
 		cr_assert(all_poison(&saw));
@@ -290,8 +306,9 @@ GRAPH_PROMISE(unannounced, a_prologue_announces_one_launch_only)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 
 	OK(philox_graph_prologue(graph, f->stream, &use, 1));
 	launch_raw(f, graph, 2);
@@ -307,8 +324,9 @@ GRAPH_PROMISE(unannounced, a_failed_launch_is_a_gap_and_no_alarm)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 
 	f->injected = 1;
 	for (unsigned i = 0; i < 3; i++) {
@@ -329,8 +347,9 @@ GRAPH_PROMISE(unannounced, a_report_names_the_last_launch_that_succeeded)
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
 	static const char *const failing[] = {"exec_set_kernel", "exec_launch"};
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	uint64_t good;
 
 	f->injected = 1;
@@ -362,8 +381,9 @@ GRAPH_PROMISE(unannounced, a_failed_launch_announces_nothing)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {0};
 	struct numbers saw;
 
 	f->injected = 1;
@@ -397,8 +417,8 @@ GRAPH_PROMISE(unannounced, a_destroyed_graph_is_no_trouble)
 	launch_raw(f, graph, 2);
 	OK(philox_device_synchronize(f->device));
 	OK(philox_graph_destroy(graph));
-	philox_check(f->context, NULL);
-	OK(philox_check(f->context, NULL));
+	philox_context_check(f->context, NULL);
+	OK(philox_context_check(f->context, NULL));
 	graph = record_forward(f, region, 0, make_array(f));
 	reports_nothing(f);
 }
@@ -434,7 +454,7 @@ PROMISE(unannounced, the_log_reports_launches_when_a_graph_is_destroyed)
 {
 	OK(philox_graph_destroy(launch_untold(f)));
 	cr_assert_eq(told, 1);
-	OK(philox_check(f->context, NULL));
+	OK(philox_context_check(f->context, NULL));
 	cr_assert_eq(told, 1);
 }
 
@@ -446,7 +466,8 @@ PROMISE(unannounced, the_log_reports_launches_of_a_capture_that_is_gone)
 	told = 0;
 	OK(philox_context_set_log(f->context, on_message, &native.id));
 	for (unsigned i = 0; i < 2; i++)
-		OK(philox_native_launch(f->device, native.exec, f->stream));
+		OK(philox_native_exec_launch(f->device, native.exec,
+					     f->stream));
 	OK(philox_device_synchronize(f->device));
 	destroy_native(f, &native);
 	cr_assert_eq(told, 0);
@@ -456,11 +477,12 @@ PROMISE(unannounced, the_log_reports_launches_of_a_capture_that_is_gone)
 
 static void makes_no_device_call(struct fixture *f, enum philox_status expected)
 {
-	uint64_t calls = philox_device_calls(f->device, NULL);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	enum philox_status status = philox_check(f->context, &report);
+	uint64_t calls = philox_device_call_count(f->device, NULL);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	enum philox_status status = philox_context_check(f->context, &report);
 
-	cr_assert_eq(philox_device_calls(f->device, NULL), calls);
+	cr_assert_eq(philox_device_call_count(f->device, NULL), calls);
 	cr_assert_eq(status, expected, "%s, not %s", philox_status_name(status),
 		     philox_status_name(expected));
 }
@@ -529,7 +551,7 @@ static void native_draws_poison(struct fixture *f, const struct native *native,
 	struct numbers saw;
 
 	memset(array, 0, sizeof(saw));
-	OK(philox_native_launch(f->device, native->exec, f->stream));
+	OK(philox_native_exec_launch(f->device, native->exec, f->stream));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
 }
@@ -539,7 +561,8 @@ PROMISE(unannounced, a_capture_launched_before_its_adoption_draws_poison)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct native native = capture_natively(f, region, array, NULL);
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	struct philox_graph *graph;
 
 	native_draws_poison(f, &native, array);
@@ -576,7 +599,7 @@ PROMISE(unannounced, a_graph_no_longer_adopted_does_no_harm)
 	struct philox_state before[8][SITES];
 	const struct philox_state *cells[8];
 	struct philox_graph *graph;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
 			      &graph));

@@ -18,8 +18,8 @@ static struct job forward_job(struct fixture *f)
 #define REFUSED(job, change, status, thing)                                 \
 	do {                                                                \
 		struct ledger_view before_ = look((job)->f, (job)->region); \
-		const struct philox_verify_options good_ = (job)->options;  \
-		const struct philox_verify_array array_ = (job)->arrays[0]; \
+		const struct philox_verify_desc good_ = (job)->options;     \
+		const struct philox_array_desc array_ = (job)->arrays[0];   \
                                                                             \
 		change;                                                     \
 		FAILS(launch_job(job), status);                             \
@@ -112,7 +112,7 @@ PROMISE(verify_errors, are_those_of_a_launch)
 	back.uses[0].ticket = one.ticket;
 	REFUSED(&back, (void)0, PHILOX_ERROR_RELEASED, "use 0");
 	record_begin(f);
-	captured_forward(f, job.region, PHILOX_INFERENCE, array);
+	captured_forward(f, job.region, PHILOX_PASS_INFERENCE, array);
 	FAILS(launch_job(&job), PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	cr_assert_eq(job.runs, 0);
 	OK(philox_graph_destroy(record_end(f)));
@@ -145,10 +145,10 @@ PROMISE(verify_errors, name_a_pool_that_is_in_use)
 	struct job job = forward_job(f);
 	struct philox_pool_session *session;
 
-	OK(philox_pool_begin(job.pool, f->side, &session));
+	OK(philox_pool_session_begin(job.pool, f->side, &session));
 	REFUSED(&job, (void)0, PHILOX_ERROR_BUSY, "'copies'");
 	PENDING(job.region, 0);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(launch_job(&job));
 }
 
@@ -166,17 +166,17 @@ PROMISE(verify_errors, name_a_pool_of_the_graph)
 	OK(philox_graph_destroy(job.graph));
 	memcpy(stage.array, job.array, sizeof(stage.array));
 	record_begin(f);
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	OK(philox_pool_alloc(pool, f->stream, 64, 0, "between", &block));
 	OK(forward_work(&job, &stage));
 	OK(philox_pool_free(pool, f->stream, block.address));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	job.graph = record_end(f);
 	REFUSED(&job, job.options.pool = pool, PHILOX_ERROR_BUSY, "'memory'");
 	OK(launch_job(&job));
-	OK(philox_pool_begin(pool, f->side, &session));
+	OK(philox_pool_session_begin(pool, f->side, &session));
 	FAILS(launch_job(&job), PHILOX_ERROR_BUSY);
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(launch_job(&job));
 }
 
@@ -187,7 +187,7 @@ static enum philox_status large_work(struct job *job, struct job_stage *stage)
 {
 	struct philox_pass pass;
 
-	JOB_TRY(job_forward(stage, job->region, PHILOX_INFERENCE, &pass));
+	JOB_TRY(job_forward(stage, job->region, PHILOX_PASS_INFERENCE, &pass));
 	JOB_TRY(philox_forward_commit(&pass, NULL));
 	return philox_memory_set(job->f->device, stage->array[0], (int)job->n,
 				 LARGE, stage->stream);
@@ -195,8 +195,7 @@ static enum philox_status large_work(struct job *job, struct job_stage *stage)
 
 static struct job large_job(struct fixture *f, const char *name, uint64_t limit)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct job job = new_job(f, large_work);
 
 	options.name = name;
@@ -280,13 +279,13 @@ PROMISE(verify_errors, leave_a_pool_that_a_later_launch_leaves)
 	failures = 4;
 	OK(launch_job(&job)); /* as the graph was launched, and is right */
 	cr_assert_eq(failures, 0);
-	FAILS(philox_pool_begin(job.pool, f->stream, &session),
+	FAILS(philox_pool_session_begin(job.pool, f->stream, &session),
 	      PHILOX_ERROR_BUSY);
 	FAILS(launch_job(&job), PHILOX_ERROR_DEVICE);
 	NAMES("'copies'");
 	OK(launch_job(&job));
-	OK(philox_pool_begin(job.pool, f->stream, &session));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_begin(job.pool, f->stream, &session));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	PENDING(job.region, 2);
 	OK(philox_context_set_log(f->context, NULL, NULL));
 }
@@ -303,14 +302,14 @@ PROMISE(verify_errors, of_the_device_leave_nothing_behind)
 
 	f->injected = 1;
 	do {
-		uint64_t before = philox_device_calls(f->device, NULL);
+		uint64_t before = philox_device_call_count(f->device, NULL);
 		struct numbers saw;
 
-		job.uses[0] = (struct philox_use){{5, 5}, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
 		OK(philox_device_fail(f->device, NULL, n++,
 				      PHILOX_ERROR_DEVICE));
 		status = launch_job(&job);
-		calls = philox_device_calls(f->device, NULL) - before;
+		calls = philox_device_call_count(f->device, NULL) - before;
 		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 		failed += status != PHILOX_OK;
 		if (status == PHILOX_OK) {
@@ -323,7 +322,7 @@ PROMISE(verify_errors, of_the_device_leave_nothing_behind)
 			cr_assert_neq(status, PHILOX_ERROR_DIFFERS);
 		}
 		PENDING(job.region, 0);
-		job.uses[0] = (struct philox_use){{0, 0}, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{0, 0}, 0, 0};
 		OK(launch_job(&job));
 		saw = read_numbers(f, job.array[0]);
 		cr_assert_eq(block_set_add(seen, &saw), 0);
@@ -361,7 +360,8 @@ static enum philox_status wrong_pass(struct job *job, struct job_stage *stage,
 	if (wrong == BACKWARD_INSTEAD)
 		return job_backward(stage, job->region, none, 0, pass);
 	return job_forward(stage, job->region,
-			   wrong == OTHER_FLAGS ? PHILOX_INFERENCE : 0, pass);
+			   wrong == OTHER_FLAGS ? PHILOX_PASS_INFERENCE : 0,
+			   pass);
 }
 
 static enum philox_status wrong_work(struct job *job, struct job_stage *stage)
@@ -410,7 +410,7 @@ PROMISE(verify_errors, of_callbacks_are_those_of_the_launch)
 		struct ledger_view other = look(f, job.other);
 
 		job.n = (unsigned)wrong;
-		job.uses[0] = (struct philox_use){{5, 5}, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
 		job.runs = 0;
 		FAILS(launch_job(&job), statuses[wrong]);
 		cr_assert_eq(job.runs, 1);
@@ -420,7 +420,7 @@ PROMISE(verify_errors, of_callbacks_are_those_of_the_launch)
 		unchanged(f, job.other, &other);
 		cr_assert_eq(pool_look(job.pool).blocks, 0);
 		job.n = 0;
-		job.uses[0] = (struct philox_use){{0, 0}, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{0, 0}, 0, 0};
 		OK(launch_job(&job));
 		saw = read_numbers(f, job.array[0]);
 		cr_assert_eq(block_set_add(seen, &saw), 0);
@@ -458,8 +458,8 @@ static enum philox_status nothing_work(struct job *job, struct job_stage *stage)
 
 PROMISE(verify_errors, say_that_a_graph_has_a_conditional_node)
 {
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 	struct philox_conditional node;
 	struct job job = new_job(f, nothing_work);
 

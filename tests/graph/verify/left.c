@@ -77,8 +77,7 @@ static enum philox_status table_work(struct job *job, struct job_stage *stage)
 
 PROMISE(verify_left, tables_that_a_callback_would_destroy)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct job job = new_job(f, table_work);
 	struct philox_rows *rows;
 	struct philox_state before, after;
@@ -109,8 +108,8 @@ struct left_pass {
 static enum philox_status leaving_work(struct job *job, struct job_stage *stage)
 {
 	struct left_pass *left = job->prop;
-	const unsigned flags =
-		PHILOX_INFERENCE | (stage->verify ? PHILOX_ON_DEVICE : 0);
+	const unsigned flags = PHILOX_PASS_INFERENCE |
+			       (stage->verify ? PHILOX_PASS_ON_DEVICE : 0);
 
 	JOB_TRY(job_forward(stage, job->region, flags, &left->pass));
 	JOB_TRY(draw_or_fail(&left->pass, stage->array[0]));
@@ -123,7 +122,8 @@ static void begin_eagerly(struct job *job, struct philox_pass *pass,
 			  const struct philox_state **cells)
 {
 	OK(philox_forward_begin(job->region, job->f->stream,
-				PHILOX_INFERENCE | PHILOX_ON_DEVICE, pass));
+				PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE,
+				pass));
 	OK(philox_pass_states(pass, cells));
 }
 

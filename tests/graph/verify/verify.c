@@ -29,7 +29,7 @@ GRAPH_PROMISE(verify, launches_as_a_launch_does)
 	for (unsigned i = 0; i < 5; i++) {
 		struct forward made = {.region = job.region};
 
-		job.uses[0] = (struct philox_use){{5, 5}, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
 		OK(launch_job(&job));
 		cr_assert_eq(job.runs, i + 1, "the callback runs once");
 		made.ticket = job.uses[0].ticket;
@@ -52,8 +52,9 @@ GRAPH_PROMISE(verify, repeats_the_tickets_that_a_launch_names)
 		made[i] = forward(f, job.region);
 	for (int i = 3; i >= 0; i--)
 		for (int twice = 0; twice < 2; twice++) {
-			job.uses[0] = (struct philox_use){
-				made[i].ticket, twice ? 0 : PHILOX_RETAIN, 0};
+			job.uses[0] = (struct philox_launch_pass){
+				made[i].ticket, twice ? 0 : PHILOX_PASS_RETAIN,
+				0};
 			OK(launch_job(&job));
 			SAME(read_numbers(f, job.array[0]), made[i].saw,
 			     "backward %d", i);
@@ -71,7 +72,8 @@ static enum philox_status both_work(struct job *job, struct job_stage *stage)
 	JOB_TRY(job_forward(stage, job->region, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
 	JOB_TRY(philox_forward_commit(&pass, &made));
-	JOB_TRY(job_backward(stage, job->other, none, PHILOX_RETAIN, &pass));
+	JOB_TRY(job_backward(stage, job->other, none, PHILOX_PASS_RETAIN,
+			     &pass));
 	JOB_TRY(philox_pass_ticket(&pass, &named));
 	JOB_TRY(philox_backward_commit(&pass, 0));
 	JOB_TRY(job_backward(stage, job->region, made, 0, &pass));
@@ -114,7 +116,7 @@ static enum philox_status shared_work(struct job *job, struct job_stage *stage)
 	for (int i = 0; i < 2; i++) {
 		struct philox_pass pass;
 
-		JOB_TRY(job_forward(stage, regions[i], PHILOX_INFERENCE,
+		JOB_TRY(job_forward(stage, regions[i], PHILOX_PASS_INFERENCE,
 				    &pass));
 		JOB_TRY(draw_or_fail(&pass, stage->array[i]));
 		JOB_TRY(philox_forward_commit(&pass, NULL));
@@ -127,8 +129,8 @@ GRAPH_PROMISE(verify, knows_inference_and_regions_that_share_a_generator)
 	struct job job = new_job(f, shared_work);
 	struct block_set *seen = block_set_new();
 
-	job.region = make_region_with(f, "one", 64, PHILOX_SHARED);
-	job.other = make_region_with(f, "two", 64, PHILOX_SHARED);
+	job.region = make_region_with(f, "one", 64, PHILOX_REGION_SHARED);
+	job.other = make_region_with(f, "two", 64, PHILOX_REGION_SHARED);
 	job.n_arrays = job.n_uses = 2;
 	make_job(&job);
 	for (unsigned i = 0; i < 4; i++) {
@@ -233,10 +235,11 @@ GRAPH_PROMISE(verify, fits_in_with_other_passes)
 
 static enum philox_status rows_work(struct job *job, struct job_stage *stage)
 {
-	struct philox_row_fill fill = PHILOX_INIT(struct philox_row_fill);
+	struct philox_row_fill_desc fill =
+		PHILOX_INIT(struct philox_row_fill_desc);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = stage->array[0];
 	JOB_TRY(philox_memory_set(job->f->device, stage->array[0], (int)job->n,
@@ -247,8 +250,7 @@ static enum philox_status rows_work(struct job *job, struct job_stage *stage)
 
 PROMISE(verify, puts_tables_of_rows_back)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct job job = new_job(f, rows_work);
 	struct philox_rows *rows;
 	struct philox_state states[4];
@@ -330,8 +332,8 @@ GRAPH_PROMISE(verify, finds_what_was_frozen)
 		one = forward(f, job.other);
 		before = look(f, job.other);
 		next = peek(f, job.region);
-		job.uses[0] = (struct philox_use){{5, 5}, 0, 0};
-		job.uses[1] = (struct philox_use){one.ticket, 0, 0};
+		job.uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
+		job.uses[1] = (struct philox_launch_pass){one.ticket, 0, 0};
 		job.n = i;
 		job.runs = 0;
 		FAILS(launch_job(&job), PHILOX_ERROR_DIFFERS);

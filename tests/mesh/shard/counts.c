@@ -1,5 +1,5 @@
 /*
- * tests/mesh/shard/counts.c - a part has as few spans as philox/shard.h says
+ * tests/mesh/shard/counts.c - a part has as few spans as philox/mesh.h says
  */
 #include <inttypes.h>
 #include "tests/support/ranks/shard.h"
@@ -52,7 +52,7 @@ Test(shard_counts,
 }
 
 /* The last dimension of which the part has not all, or -1 */
-static int last_cut(const struct philox_sharding *shard)
+static int last_cut(const struct philox_shard_desc *shard)
 {
 	int last = (int)shard->n_dims - 1;
 
@@ -62,9 +62,9 @@ static int last_cut(const struct philox_sharding *shard)
 }
 
 /* Pieces of the part in a dimension: those of indices that follow each other */
-static int has_a_shorter_piece(const struct philox_dim *dim)
+static int has_a_shorter_piece(const struct philox_shard_dim *dim)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = 1;
 	shard.dims[0] = *dim;
@@ -93,22 +93,23 @@ Test(shard_counts, spans_are_at_most_two_for_each_index_before_the_last_cut)
 
 /* --- how many, for the tensors of programs -------------------------------- */
 
-static struct philox_dim whole(uint64_t extent)
+static struct philox_shard_dim whole(uint64_t extent)
 {
-	return (struct philox_dim){.extent = extent};
+	return (struct philox_shard_dim){.extent = extent};
 }
 
-static struct philox_dim cut(uint64_t extent, enum philox_cut how,
-			     uint32_t parts, uint32_t part)
+static struct philox_shard_dim cut(uint64_t extent, enum philox_shard_cut how,
+				   uint32_t parts, uint32_t part)
 {
-	return (struct philox_dim){extent, how, parts, part, 0, 0, NULL};
+	return (struct philox_shard_dim){extent, how, parts, part, 0, 0, NULL};
 }
 
-static struct philox_sharding shard_of(uint32_t n, struct philox_dim a,
-				       struct philox_dim b, struct philox_dim c,
-				       struct philox_dim d)
+static struct philox_shard_desc shard_of(uint32_t n, struct philox_shard_dim a,
+					 struct philox_shard_dim b,
+					 struct philox_shard_dim c,
+					 struct philox_shard_dim d)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = n;
 	shard.dims[0] = a;
@@ -118,17 +119,18 @@ static struct philox_sharding shard_of(uint32_t n, struct philox_dim a,
 	return shard;
 }
 
-static void has_spans(uint64_t expected, const struct philox_sharding *shard)
+static void has_spans(uint64_t expected, const struct philox_shard_desc *shard)
 {
 	cr_assert_eq(shard_spans(shard, spans), expected,
 		     "%s: %" PRIu64 " spans", shard_say(shard),
 		     shard_spans(shard, spans));
 }
 
-static void is_one_span(const struct philox_sharding *shard, uint64_t first,
+static void is_one_span(const struct philox_shard_desc *shard, uint64_t first,
 			uint64_t rows, uint64_t count, uint64_t row_stride)
 {
-	struct philox_span span = philox_shard(first, rows, count, row_stride);
+	struct philox_span span =
+		philox_span_rows(first, rows, count, row_stride);
 
 	has_spans(1, shard);
 	cr_assert(!memcmp(&spans[0], &span, sizeof(span)), "%s",
@@ -137,8 +139,8 @@ static void is_one_span(const struct philox_sharding *shard, uint64_t first,
 
 Test(shard_counts, blocks_along_one_dimension_are_one_span)
 {
-	const struct philox_dim none = {0};
-	struct philox_sharding shard;
+	const struct philox_shard_dim none = {0};
+	struct philox_shard_desc shard;
 
 	shard = shard_of(3, cut(8, PHILOX_CUT_BLOCK, 4, 1), whole(6), whole(10),
 			 none);
@@ -159,8 +161,8 @@ Test(shard_counts, blocks_along_one_dimension_are_one_span)
 
 Test(shard_counts, strides_that_divide_a_dimension_are_one_span)
 {
-	struct philox_dim strided = cut(12, PHILOX_CUT_STRIDED, 3, 1);
-	struct philox_sharding shard;
+	struct philox_shard_dim strided = cut(12, PHILOX_CUT_STRIDED, 3, 1);
+	struct philox_shard_desc shard;
 
 	strided.block = 2;
 	shard = shard_of(3, whole(5), strided, whole(7), whole(0));
@@ -175,7 +177,7 @@ Test(shard_counts, strides_that_divide_a_dimension_are_one_span)
 
 Test(shard_counts, zigzag_is_a_span_or_two_for_each_index_before)
 {
-	struct philox_sharding shard;
+	struct philox_shard_desc shard;
 
 	shard = shard_of(3, whole(2), whole(5),
 			 cut(16, PHILOX_CUT_ZIGZAG, 4, 1), whole(0));
@@ -192,7 +194,7 @@ Test(shard_counts, zigzag_is_a_span_or_two_for_each_index_before)
 
 Test(shard_counts, an_empty_part_has_no_spans)
 {
-	struct philox_sharding shard =
+	struct philox_shard_desc shard =
 		shard_of(2, cut(3, PHILOX_CUT_BLOCK, 5, 4), whole(7), whole(0),
 			 whole(0));
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include "tests/support/ranks/shard.h"
 
-static void check_indices(const struct philox_sharding *shard,
+static void check_indices(const struct philox_shard_desc *shard,
 			  const uint64_t expected[], size_t n)
 {
 	cr_assert_eq(shard_extent(shard, 0), n, "%s: %" PRIu64 ", not %zu",
@@ -32,7 +32,7 @@ Test(shard_cuts, ceil_is_torch_chunk)
 
 	for (uint64_t n = 11; n <= 13; n++)
 		for (uint32_t r = 0, i = 0; r < 6; r++) {
-			struct philox_sharding shard =
+			struct philox_shard_desc shard =
 				shard_line(n, PHILOX_CUT_CEIL, 6, r);
 			uint64_t chunk[3] = {i, i + 1, i + 2};
 
@@ -53,7 +53,7 @@ Test(shard_cuts, zigzag_is_that_of_ring_attention)
 	for (uint32_t cp = 1; cp <= 8; cp++)
 		for (uint32_t rank = 0; rank < cp; rank++) {
 			const uint64_t width = 5, n = 2 * cp * width;
-			struct philox_sharding shard =
+			struct philox_shard_desc shard =
 				shard_line(n, PHILOX_CUT_ZIGZAG, cp, rank);
 			const uint64_t select[2] = {rank, 2 * cp - rank - 1};
 			uint64_t expected[10];
@@ -72,7 +72,7 @@ Test(shard_cuts, zigzag_gives_all_parts_the_same_work)
 		uint64_t first = 0;
 
 		for (uint32_t c = 0; c < p; c++) {
-			struct philox_sharding shard =
+			struct philox_shard_desc shard =
 				shard_line(4 * p, PHILOX_CUT_ZIGZAG, p, c);
 			uint64_t work = 0;
 
@@ -103,7 +103,7 @@ Test(shard_cuts, strided_deals_indices_out_in_turn)
 						player = (player + 1) % p;
 				}
 				for (uint32_t c = 0; c < p; c++) {
-					struct philox_sharding shard =
+					struct philox_shard_desc shard =
 						shard_line(n,
 							   PHILOX_CUT_STRIDED,
 							   p, c);
@@ -125,7 +125,7 @@ Test(shard_cuts, blocks_differ_by_one_at_most_and_the_longer_ones_are_first)
 			uint64_t at = 0, before = UINT64_MAX;
 
 			for (uint32_t c = 0; c < p; c++) {
-				struct philox_sharding shard =
+				struct philox_shard_desc shard =
 					shard_line(n, PHILOX_CUT_BLOCK, p, c);
 				uint64_t extent = shard_extent(&shard, 0);
 
@@ -147,12 +147,12 @@ Test(shard_cuts, a_block_within_a_block_is_a_block_of_the_product)
 {
 	for (uint32_t a = 0; a < 2; a++)
 		for (uint32_t b = 0; b < 3; b++) {
-			struct philox_sharding outer =
+			struct philox_shard_desc outer =
 				shard_line(24, PHILOX_CUT_BLOCK, 2, a);
-			struct philox_sharding inner =
+			struct philox_shard_desc inner =
 				shard_line(shard_extent(&outer, 0),
 					   PHILOX_CUT_BLOCK, 3, b);
-			struct philox_sharding both =
+			struct philox_shard_desc both =
 				shard_line(24, PHILOX_CUT_BLOCK, 6, 3 * a + b);
 
 			cr_assert_eq(shard_extent(&both, 0), 4);

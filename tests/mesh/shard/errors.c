@@ -7,21 +7,21 @@
 static const uint64_t bounds[] = {0, 3, 3, 10};
 
 /* A shard that is right: of three dimensions, the second is cut by bounds. */
-static struct philox_sharding right(void)
+static struct philox_shard_desc right(void)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = 3;
 	shard.dims[0].extent = 4;
-	shard.dims[1] =
-		(struct philox_dim){10, PHILOX_CUT_BOUNDS, 3, 2, 0, 0, bounds};
-	shard.dims[2] =
-		(struct philox_dim){8, PHILOX_CUT_ZIGZAG, 2, 0, 0, 0, NULL};
+	shard.dims[1] = (struct philox_shard_dim){
+		10, PHILOX_CUT_BOUNDS, 3, 2, 0, 0, bounds};
+	shard.dims[2] = (struct philox_shard_dim){
+		8, PHILOX_CUT_ZIGZAG, 2, 0, 0, 0, NULL};
 	return shard;
 }
 
 /* Each function refuses it with this message, and writes nothing. */
-static void refuse(const struct philox_sharding *shard, const char *message)
+static void refuse(const struct philox_shard_desc *shard, const char *message)
 {
 	const struct philox_span untouched = {1, 2, 3, 4};
 	struct philox_span span = untouched;
@@ -36,7 +36,7 @@ static void refuse(const struct philox_sharding *shard, const char *message)
 	cr_assert(!memcmp(&span, &untouched, sizeof(span)));
 }
 
-static void accept(const struct philox_sharding *shard)
+static void accept(const struct philox_shard_desc *shard)
 {
 	struct philox_span span;
 	uint64_t n = 0;
@@ -50,7 +50,7 @@ static void accept(const struct philox_sharding *shard)
 
 Test(shard_errors, of_the_struct_are_named)
 {
-	struct philox_sharding shard = right();
+	struct philox_shard_desc shard = right();
 
 	accept(&shard);
 	refuse(NULL, "shard is NULL");
@@ -76,7 +76,7 @@ Test(shard_errors, of_the_struct_are_named)
 Test(shard_errors, of_a_later_version_are_named)
 {
 	struct {
-		struct philox_sharding shard;
+		struct philox_shard_desc shard;
 		uint64_t later;
 	} new = {right(), 0};
 
@@ -90,11 +90,11 @@ Test(shard_errors, of_a_later_version_are_named)
 
 Test(shard_errors, of_a_dimension_are_named)
 {
-	struct philox_sharding shard = right();
+	struct philox_shard_desc shard = right();
 
-	shard.dims[2].cut = (enum philox_cut)6;
+	shard.dims[2].cut = (enum philox_shard_cut)6;
 	refuse(&shard, "shard: dims[2].cut is 6, which is no cut");
-	shard.dims[2].cut = (enum philox_cut) - 1;
+	shard.dims[2].cut = (enum philox_shard_cut) - 1;
 	refuse(&shard, "shard: dims[2].cut is 4294967295, which is no cut");
 	shard = right();
 	shard.dims[2].parts = 0;
@@ -113,9 +113,9 @@ Test(shard_errors, of_a_dimension_are_named)
 Test(shard_errors, of_any_cut_are_named)
 {
 	for (int cut = PHILOX_CUT_BLOCK; cut <= PHILOX_CUT_ZIGZAG; cut++) {
-		struct philox_sharding shard = right();
+		struct philox_shard_desc shard = right();
 
-		shard.dims[0].cut = (enum philox_cut)cut;
+		shard.dims[0].cut = (enum philox_shard_cut)cut;
 		shard.dims[0].extent = 0;
 		refuse(&shard, "shard: dims[0].parts is 0, not at least 1");
 		shard.dims[0].parts = 2;
@@ -129,7 +129,7 @@ Test(shard_errors, of_any_cut_are_named)
 
 Test(shard_errors, of_bounds_are_named)
 {
-	struct philox_sharding shard = right();
+	struct philox_shard_desc shard = right();
 	uint64_t wrong[] = {0, 3, 3, 10};
 
 	shard.dims[1].bounds = NULL;
@@ -158,17 +158,17 @@ Test(shard_errors, of_bounds_are_named)
 
 Test(shard_errors, are_not_looked_for_in_what_is_ignored)
 {
-	struct philox_sharding shard = right();
+	struct philox_shard_desc shard = right();
 
-	shard.dims[0] = (struct philox_dim){4, PHILOX_CUT_WHOLE,   0, 5, 6,
-					    7, (const uint64_t *)8};
+	shard.dims[0] = (struct philox_shard_dim){
+		4, PHILOX_CUT_WHOLE, 0, 5, 6, 7, (const uint64_t *)8};
 	memset(&shard.dims[3], 0xff, 5 * sizeof(shard.dims[3]));
 	accept(&shard);
 }
 
 Test(shard_errors, of_arguments_are_named)
 {
-	struct philox_sharding shard = right();
+	struct philox_shard_desc shard = right();
 	struct philox_span span;
 	uint64_t n = 5;
 
@@ -194,7 +194,8 @@ Test(shard_errors, of_arguments_are_named)
 	cr_assert_eq(n, 5);
 }
 
-static void too_large(const struct philox_sharding *shard, const char *message)
+static void too_large(const struct philox_shard_desc *shard,
+		      const char *message)
 {
 	struct philox_span span = {1, 2, 3, 4};
 	uint64_t n = 5;
@@ -207,12 +208,12 @@ static void too_large(const struct philox_sharding *shard, const char *message)
 
 Test(shard_errors, of_tensors_past_2_to_the_64_name_the_dimension)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 	struct philox_span span;
 	uint64_t n;
 
 	shard.n_dims = 3;
-	shard.dims[0] = (struct philox_dim){
+	shard.dims[0] = (struct philox_shard_dim){
 		UINT64_C(1) << 62, PHILOX_CUT_BLOCK, 4, 3, 0, 0, NULL};
 	shard.dims[1].extent = 4;
 	shard.dims[2].extent = 1;
@@ -241,7 +242,8 @@ Test(shard_errors, of_tensors_past_2_to_the_64_name_the_dimension)
 	cr_assert_eq(n, 0);
 	/* The largest there is */
 	shard.dims[0].extent = (UINT64_C(1) << 32) - 1;
-	shard.dims[1] = (struct philox_dim){.extent = (UINT64_C(1) << 32) + 1};
+	shard.dims[1] =
+		(struct philox_shard_dim){.extent = (UINT64_C(1) << 32) + 1};
 	shard.dims[2].extent = 1;
 	shard.dims[0].cut = PHILOX_CUT_WHOLE;
 	OK(philox_shard_spans(&shard, 0, 1, &span, &n));

@@ -28,9 +28,9 @@ static struct arrays make_arrays(struct fixture *f)
 static void draw_whole(struct fixture *f, const struct fill_name *name,
 		       const struct arrays *arrays, uint64_t count)
 {
-	struct philox_fill fill = plain_fill(name);
+	struct philox_fill_desc fill = plain_fill(name);
 
-	fill.span = philox_elements(0, count);
+	fill.span = philox_span_elements(0, count);
 	fill.in = arrays->in;
 	fill.out = arrays->out;
 	OK(philox_rng_fill(f->device, f->stream,
@@ -38,12 +38,12 @@ static void draw_whole(struct fixture *f, const struct fill_name *name,
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* As philox/shard.h says: span after span, one at a time */
+/* As philox/mesh.h says: span after span, one at a time */
 static void draw_part(struct fixture *f, const struct fill_name *name,
-		      const struct philox_sharding *shard,
+		      const struct philox_shard_desc *shard,
 		      const struct arrays *arrays)
 {
-	struct philox_fill fill = plain_fill(name);
+	struct philox_fill_desc fill = plain_fill(name);
 	uint64_t n = 1, offset = 0;
 
 	for (size_t i = 0; i < model.n; i++)
@@ -66,7 +66,7 @@ static void draw_part(struct fixture *f, const struct fill_name *name,
 }
 
 static void check_part(const struct fill_name *name,
-		       const struct philox_sharding *shard,
+		       const struct philox_shard_desc *shard,
 		       const struct arrays *arrays)
 {
 	for (size_t i = 0; i < model.n; i++)
@@ -86,7 +86,7 @@ PROMISE(shard_fills, of_every_kind_have_the_numbers_of_the_whole)
 	struct arrays arrays = make_arrays(f);
 
 	for (unsigned i = 0; i < 160; i++) {
-		struct philox_sharding shard = shard_tensor(
+		struct philox_shard_desc shard = shard_tensor(
 			1 + i % PHILOX_SHARD_DIMS, ELEMENTS, &bounds);
 		const struct fill_name *name = &fill_names[i % n_fill_names];
 
@@ -121,16 +121,16 @@ static struct philox_region *make_layer(struct philox_context *context)
 }
 
 /* Dropout of a rank's part, captured with all that finds its spans */
-static struct philox_graph *record_dropout(struct fixture *f,
-					   struct philox_region *layer,
-					   const struct philox_sharding *shard,
-					   const float *in, float *out)
+static struct philox_graph *record_dropout(
+	struct fixture *f, struct philox_region *layer,
+	const struct philox_shard_desc *shard, const float *in, float *out)
 {
 	struct philox_pass pass;
 	uint64_t n = 1, offset = 0;
 
 	record_begin(f);
-	OK(philox_forward_begin(layer, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(layer, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	for (uint64_t k = 0; k < n; k++) {
 		struct philox_span span = {0};
 		uint64_t extent;
@@ -138,8 +138,8 @@ static struct philox_graph *record_dropout(struct fixture *f,
 		OK(philox_shard_extent(shard, 0, &extent));
 		OK(philox_shard_index(shard, 0, extent - 1, &extent));
 		OK(philox_shard_spans(shard, k, 1, &span, &n));
-		OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.25, in + offset,
-				  out + offset));
+		OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.25,
+				       in + offset, out + offset));
 		offset += span.rows * span.count;
 	}
 	OK(philox_forward_commit(&pass, NULL));
@@ -147,11 +147,11 @@ static struct philox_graph *record_dropout(struct fixture *f,
 }
 
 /* A process with a context of its own, in place of the fixture's */
-static void run_rank(struct fixture *f, const struct philox_sharding *shard,
+static void run_rank(struct fixture *f, const struct philox_shard_desc *shard,
 		     const float *in, float *out)
 {
 	struct philox_context *others = f->context;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_graph *graph;
 
 	OK(philox_context_create(f->device, &f->context));
@@ -163,9 +163,9 @@ static void run_rank(struct fixture *f, const struct philox_sharding *shard,
 	f->context = others;
 }
 
-static struct philox_sharding make_whole(void)
+static struct philox_shard_desc make_whole(void)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = 3;
 	shard.dims[0].extent = BATCH;
@@ -174,7 +174,7 @@ static struct philox_sharding make_whole(void)
 	return shard;
 }
 
-static void cut_dim_of(struct philox_dim *dim, enum philox_cut cut,
+static void cut_dim_of(struct philox_shard_dim *dim, enum philox_shard_cut cut,
 		       uint32_t parts, uint32_t part)
 {
 	dim->cut = cut;
@@ -189,7 +189,7 @@ GRAPH_PROMISE(shard_fills, of_ranks_are_the_dropout_of_one_process)
 	      *whole = make_memory(f, WHOLE * 4);
 	float *part_in = make_memory(f, WHOLE * 4);
 	float *part = make_memory(f, WHOLE * 4);
-	struct philox_sharding shard = make_whole();
+	struct philox_shard_desc shard = make_whole();
 	size_t seen = 0;
 
 	for (size_t i = 0; i < WHOLE; i++)

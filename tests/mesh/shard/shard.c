@@ -12,7 +12,7 @@ static struct shard_bounds bounds;
 static struct philox_span spans[MODEL_ELEMENTS];
 
 /* The spans have the model's elements, in its order. */
-static void check_elements(const struct philox_sharding *shard, uint64_t n)
+static void check_elements(const struct philox_shard_desc *shard, uint64_t n)
 {
 	size_t at = 0;
 

@@ -1,7 +1,7 @@
 /*
  * tests/mesh/shard/vast.c - parts of tensors of up to 2^64 - 1 elements
  *
- * The formulas of philox/shard.h are computed in 128 bits.
+ * The formulas of philox/mesh.h are computed in 128 bits.
  */
 #include <inttypes.h>
 #include "tests/support/ranks/shard.h"
@@ -16,7 +16,7 @@ static u128 smaller(u128 a, u128 b)
 }
 
 /* Where part c begins; that of part p is the end. */
-static uint64_t part_begin(const struct philox_dim *dim, u128 p, u128 c)
+static uint64_t part_begin(const struct philox_shard_dim *dim, u128 p, u128 c)
 {
 	u128 n = dim->extent;
 
@@ -25,9 +25,9 @@ static uint64_t part_begin(const struct philox_dim *dim, u128 p, u128 c)
 	return (uint64_t)(c * (n / p) + smaller(c, n % p));
 }
 
-static void check_vast_interval(const struct philox_sharding *shard)
+static void check_vast_interval(const struct philox_shard_desc *shard)
 {
-	const struct philox_dim *dim = &shard->dims[0];
+	const struct philox_shard_dim *dim = &shard->dims[0];
 	uint64_t begin = part_begin(dim, dim->parts, dim->part);
 	uint64_t end = part_begin(dim, dim->parts, (u128)dim->part + 1);
 
@@ -40,9 +40,9 @@ static void check_vast_interval(const struct philox_sharding *shard)
 		     shard_say(shard));
 }
 
-static void check_vast_zigzag(const struct philox_sharding *shard)
+static void check_vast_zigzag(const struct philox_shard_desc *shard)
 {
-	const struct philox_dim *dim = &shard->dims[0];
+	const struct philox_shard_dim *dim = &shard->dims[0];
 	u128 chunks = 2 * (u128)dim->parts, c[2] = {dim->part, 0};
 	uint64_t at = 0;
 
@@ -63,9 +63,9 @@ static void check_vast_zigzag(const struct philox_sharding *shard)
 }
 
 /* Index k of the part: block k / b of it, which is number c + p (k / b) */
-static void check_vast_strides(const struct philox_sharding *shard)
+static void check_vast_strides(const struct philox_shard_desc *shard)
 {
-	const struct philox_dim *dim = &shard->dims[0];
+	const struct philox_shard_dim *dim = &shard->dims[0];
 	u128 n = dim->extent, p = dim->parts, c = dim->part;
 	u128 b = dim->block ? dim->block : 1, blocks = (n + b - 1) / b;
 	u128 own = blocks > c ? (blocks - c - 1) / p + 1 : 0;
@@ -89,7 +89,7 @@ static void check_vast_strides(const struct philox_sharding *shard)
 }
 
 /* The spans of one dimension have all of the part's indices: few, for all cuts */
-static void check_vast_spans(const struct philox_sharding *shard)
+static void check_vast_spans(const struct philox_shard_desc *shard)
 {
 	struct philox_span spans[3];
 	uint64_t n, at = 0;
@@ -117,7 +117,7 @@ static void check_vast(uint64_t n, uint32_t p, uint32_t c)
 	const uint64_t top = UINT64_MAX;
 	const uint64_t blocks[] = {
 		0, 1, 2, 1000003, top / 2, top / 3, top / 2 + 1, top - 1, top};
-	struct philox_sharding shard = shard_line(n, PHILOX_CUT_BLOCK, p, c);
+	struct philox_shard_desc shard = shard_line(n, PHILOX_CUT_BLOCK, p, c);
 
 	check_vast_interval(&shard);
 	check_vast_spans(&shard);
@@ -168,7 +168,7 @@ Test(shard_vast, dimensions_do_not_overflow)
 /* --- several -------------------------------------------------------------- */
 
 /* The index of the part that has index `whole`, by halving; it has one. */
-static uint64_t part_index(const struct philox_sharding *shard, uint32_t dim,
+static uint64_t part_index(const struct philox_shard_desc *shard, uint32_t dim,
 			   uint64_t whole)
 {
 	uint64_t low = 0, high = shard_extent(shard, dim) - 1;
@@ -189,7 +189,7 @@ static uint64_t part_index(const struct philox_sharding *shard, uint32_t dim,
 }
 
 /* The element of the part that comes after `element`; `wraps`: it was the last */
-static uint64_t next_element(const struct philox_sharding *shard,
+static uint64_t next_element(const struct philox_shard_desc *shard,
 			     uint64_t element, int *wraps)
 {
 	uint64_t next = 0, stride = 1;
@@ -210,7 +210,7 @@ static uint64_t next_element(const struct philox_sharding *shard,
 	return next;
 }
 
-static struct philox_span span_at(const struct philox_sharding *shard,
+static struct philox_span span_at(const struct philox_shard_desc *shard,
 				  uint64_t k)
 {
 	struct philox_span span = {0};
@@ -228,7 +228,7 @@ static uint64_t last_element(const struct philox_span *span)
 }
 
 /* After the last element of a span comes the first of the next one */
-static void check_neighbours(const struct philox_sharding *shard, uint64_t k,
+static void check_neighbours(const struct philox_shard_desc *shard, uint64_t k,
 			     uint64_t n)
 {
 	struct philox_span span = span_at(shard, k), next;
@@ -244,7 +244,7 @@ static void check_neighbours(const struct philox_sharding *shard, uint64_t k,
 }
 
 /* Each span has elements of its own; together they are those of the part */
-static uint64_t part_elements(const struct philox_sharding *shard)
+static uint64_t part_elements(const struct philox_shard_desc *shard)
 {
 	uint64_t n = 1;
 
@@ -263,22 +263,22 @@ Test(shard_vast, spans_of_several_dimensions_follow_each_other)
 	unsigned many = 0;
 
 	for (unsigned i = 0; i < 4000; i++) {
-		struct philox_sharding shard =
-			PHILOX_INIT(struct philox_sharding);
+		struct philox_shard_desc shard =
+			PHILOX_INIT(struct philox_shard_desc);
 		uint64_t n;
 
 		shard.n_dims = 4;
 		for (uint32_t d = 0; d < 4; d++) {
 			uint32_t parts = 1 + shard_random(9);
-			struct philox_dim dim = {extents[i % 4][d],
-						 PHILOX_CUT_WHOLE,
-						 parts,
-						 shard_random(parts),
-						 0,
-						 shard_random(1000),
-						 NULL};
+			struct philox_shard_dim dim = {extents[i % 4][d],
+						       PHILOX_CUT_WHOLE,
+						       parts,
+						       shard_random(parts),
+						       0,
+						       shard_random(1000),
+						       NULL};
 
-			dim.cut = (enum philox_cut[]){
+			dim.cut = (enum philox_shard_cut[]){
 				PHILOX_CUT_WHOLE, PHILOX_CUT_BLOCK,
 				PHILOX_CUT_CEIL, PHILOX_CUT_STRIDED,
 				PHILOX_CUT_ZIGZAG}[shard_random(5)];

@@ -63,7 +63,7 @@ static struct philox_mesh mesh_at(const char *places, struct along *along)
 static void draws(struct fixture *f, const struct answer *a)
 {
 	struct philox_context *own = f->context;
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_rng rng;
@@ -77,14 +77,15 @@ static void draws(struct fixture *f, const struct answer *a)
 				 a->seed));
 	region = make_along(f->context, a->region, &along);
 	for (uint64_t offset = 0; offset < a->offset; offset += 4)
-		forward_numbers(f, region, PHILOX_INFERENCE);
-	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+		forward_numbers(f, region, PHILOX_PASS_INFERENCE);
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
+				&pass));
 	OK(philox_pass_rng(&pass, a->op, a->call, &rng));
 	cr_assert_eq(rng.state.seed, a->key, "%s of %s", a->region, a->places);
 	cr_assert_eq(rng.state.offset, a->offset);
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
-	fill.span = philox_elements(0, COUNT);
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
+	fill.span = philox_span_elements(0, COUNT);
 	fill.out = f->scratch;
 	OK(philox_pass_fill(&pass, a->op, a->call, &fill));
 	OK(philox_forward_commit(&pass, NULL));

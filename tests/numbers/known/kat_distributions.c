@@ -89,10 +89,14 @@ static const struct type {
 	enum philox_dtype dtype;
 	long double (*read)(const void *out);
 } types[] = {
-	{"u32", PHILOX_U32, read_u32}, {"u64", PHILOX_U64, read_u64},
-	{"i32", PHILOX_I32, read_i32}, {"i64", PHILOX_I64, read_i64},
-	{"f32", PHILOX_F32, read_f32}, {"bf16", PHILOX_BF16, read_bf16},
-	{"f16", PHILOX_F16, read_f16}, {"f64", PHILOX_F64, read_f64},
+	{"u32", PHILOX_DTYPE_U32, read_u32},
+	{"u64", PHILOX_DTYPE_U64, read_u64},
+	{"i32", PHILOX_DTYPE_I32, read_i32},
+	{"i64", PHILOX_DTYPE_I64, read_i64},
+	{"f32", PHILOX_DTYPE_F32, read_f32},
+	{"bf16", PHILOX_DTYPE_BF16, read_bf16},
+	{"f16", PHILOX_DTYPE_F16, read_f16},
+	{"f64", PHILOX_DTYPE_F64, read_f64},
 };
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
@@ -102,42 +106,42 @@ enum { TYPES = sizeof(types) / sizeof(types[0]) };
  * --------------------------------------
  */
 
-static void set_low_high(struct philox_fill *fill, const struct row *row)
+static void set_low_high(struct philox_fill_desc *fill, const struct row *row)
 {
 	fill->low = strtod(row->a, NULL);
 	fill->high = strtod(row->b, NULL);
 }
 
-static void set_mean_std(struct philox_fill *fill, const struct row *row)
+static void set_mean_std(struct philox_fill_desc *fill, const struct row *row)
 {
 	fill->mean = strtod(row->a, NULL);
 	fill->std = strtod(row->b, NULL);
 }
 
-static void set_rate(struct philox_fill *fill, const struct row *row)
+static void set_rate(struct philox_fill_desc *fill, const struct row *row)
 {
 	fill->rate = strtod(row->a, NULL);
 }
 
-static void set_from_to(struct philox_fill *fill, const struct row *row)
+static void set_from_to(struct philox_fill_desc *fill, const struct row *row)
 {
 	fill->from = whole(row->a);
 	fill->to = whole(row->b);
 }
 
-static void set_none(struct philox_fill *fill, const struct row *row)
+static void set_none(struct philox_fill_desc *fill, const struct row *row)
 {
 	(void)fill;
 	(void)row;
 }
 
-static void set_p(struct philox_fill *fill, const struct row *row)
+static void set_p(struct philox_fill_desc *fill, const struct row *row)
 {
 	fill->p = strtod(row->a, NULL);
 }
 
 /* The input follows the output. */
-static void set_input(struct philox_fill *fill, const struct row *row)
+static void set_input(struct philox_fill_desc *fill, const struct row *row)
 {
 	float *in = (float *)((char *)fill->out + 8);
 
@@ -148,16 +152,16 @@ static void set_input(struct philox_fill *fill, const struct row *row)
 static const struct dist {
 	const char *name;
 	enum philox_dist dist;
-	void (*set)(struct philox_fill *fill, const struct row *row);
+	void (*set)(struct philox_fill_desc *fill, const struct row *row);
 } dists[] = {
-	{"uniform", PHILOX_UNIFORM, set_low_high},
-	{"normal", PHILOX_NORMAL, set_mean_std},
-	{"log_normal", PHILOX_LOG_NORMAL, set_mean_std},
-	{"exponential", PHILOX_EXPONENTIAL, set_rate},
-	{"gumbel", PHILOX_GUMBEL, set_none},
-	{"bernoulli", PHILOX_BERNOULLI, set_p},
-	{"integers", PHILOX_INTEGERS, set_from_to},
-	{"stochastic_rounding", PHILOX_STOCHASTIC_ROUND, set_input},
+	{"uniform", PHILOX_DIST_UNIFORM, set_low_high},
+	{"normal", PHILOX_DIST_NORMAL, set_mean_std},
+	{"log_normal", PHILOX_DIST_LOG_NORMAL, set_mean_std},
+	{"exponential", PHILOX_DIST_EXPONENTIAL, set_rate},
+	{"gumbel", PHILOX_DIST_GUMBEL, set_none},
+	{"bernoulli", PHILOX_DIST_BERNOULLI, set_p},
+	{"integers", PHILOX_DIST_INTEGERS, set_from_to},
+	{"stochastic_rounding", PHILOX_DIST_STOCHASTIC_ROUND, set_input},
 };
 
 enum { DISTS = sizeof(dists) / sizeof(dists[0]) };
@@ -186,11 +190,11 @@ static long double draw_row(struct fixture *f, const struct row *row,
 			    void *out)
 {
 	struct philox_rng rng = {{whole(row->seed), whole(row->offset)}, NULL};
-	struct philox_fill fill = {
+	struct philox_fill_desc fill = {
 		.size = sizeof(fill),
 		.dist = dist->dist,
 		.dtype = type->dtype,
-		.span = philox_elements(whole(row->element), 1),
+		.span = philox_span_elements(whole(row->element), 1),
 		.out = out};
 
 	dist->set(&fill, row);
@@ -212,7 +216,8 @@ static void check_row(struct fixture *f, const struct row *row,
 		  "is not %s, give or take %s",
 		  row->dist, row->dtype, row->seed, row->offset, row->element,
 		  row->a, row->b, got, row->value, row->tolerance);
-	cr_assert(dist->dist != PHILOX_UNIFORM || got < strtold(row->b, NULL),
+	cr_assert(dist->dist != PHILOX_DIST_UNIFORM ||
+			  got < strtold(row->b, NULL),
 		  "%Lg is not below %s", got, row->b);
 }
 

@@ -1,8 +1,8 @@
 /*
  * tests/numbers/layouts/fused.c - the example of your own kernel (examples/)
  *
- * Its output is compared with philox_dropout() of GELU, computed here in f64
- * and by another pass of the same ticket.
+ * Its output is compared with philox_pass_dropout() of GELU, computed here in
+ * f64 and by another pass of the same ticket.
  */
 #include <math.h>
 #include "examples/fused_dropout.h"
@@ -18,7 +18,7 @@ struct layer {
 	struct fused_dropout args;
 	float *x, *bias, *dy; /* for args to point to */
 	float *out;           /* written by the kernel */
-	float *plain, *want;  /* read and written by philox_dropout() */
+	float *plain, *want;  /* read and written by philox_pass_dropout() */
 };
 
 /* Arrays begin one element after an aligned address. */
@@ -29,11 +29,11 @@ static float *make_floats(struct fixture *f, size_t count)
 
 static void make_layer(struct fixture *f, struct layer *l)
 {
-	struct philox_op op = {.name = "dropout"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1};
+	struct philox_op_desc op = {.name = "dropout"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1};
 
 	memset(l, 0, sizeof(*l));
 	OK(philox_region_create(f->context, &options, &l->region));
@@ -109,7 +109,7 @@ static float plain(const struct layer *l, uint64_t i, int backward)
 				: z * phi(z));
 }
 
-/* l->want is philox_dropout() of GELU, or of its gradient, under a ticket. */
+/* l->want is philox_pass_dropout() of GELU, or of its gradient, under a ticket. */
 static void predict_layer(struct fixture *f, struct layer *l,
 			  struct philox_ticket ticket, int backward)
 {
@@ -120,7 +120,8 @@ static void predict_layer(struct fixture *f, struct layer *l,
 	for (uint64_t i = 0; i < l->args.count; i++)
 		l->plain[i] = plain(l, i, backward);
 	OK(philox_recompute_begin(l->region, ticket, f->stream, 0, &pass));
-	OK(philox_dropout(&pass, 0, PHILOX_F32, span, p, l->plain, l->want));
+	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, l->plain,
+			       l->want));
 	OK(philox_backward_commit(&pass, 0));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
@@ -200,7 +201,7 @@ static struct philox_graph *record(struct fixture *f, struct layer *l,
 
 GRAPH_PROMISE(fused, graphs_draw_from_cells_what_eager_passes_draw)
 {
-	struct philox_use use[PASSES];
+	struct philox_launch_pass use[PASSES];
 	struct philox_graph *forward, *backward;
 	struct layer l;
 
@@ -222,7 +223,7 @@ GRAPH_PROMISE(fused, graphs_draw_from_cells_what_eager_passes_draw)
 
 GRAPH_PROMISE(fused, an_unannounced_launch_gives_nan)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_graph *forward;
 	struct layer l;
 
@@ -230,9 +231,10 @@ GRAPH_PROMISE(fused, an_unannounced_launch_gives_nan)
 	forward = record(f, &l, 0);
 	OK(philox_graph_launch(forward, f->stream, &use, 1));
 	expect(f, &l, use.ticket, 0);
-	OK(philox_native_launch(f->device, native_exec(forward), f->stream));
+	OK(philox_native_exec_launch(f->device, native_exec(forward),
+				     f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (int i = 0; i < MOST; i++)
 		cr_assert(isnan(l.out[i]));
-	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }

@@ -22,11 +22,11 @@ static float inputs[2][ELEMENTS]; /* x, bias */
 
 static void open_place(struct place *at, struct philox_device *device)
 {
-	struct philox_op op = {.name = "dropout"};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = &op,
-						.n_ops = 1};
+	struct philox_op_desc op = {.name = "dropout"};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = &op,
+					     .n_ops = 1};
 
 	at->device = device;
 	OK(philox_context_create(device, &at->context));
@@ -74,7 +74,7 @@ static void forward_at(struct place *at, uint64_t count)
 static float *second_launch(struct place *at)
 {
 	struct philox_graph *graph;
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	float *out = malloc(ELEMENTS * sizeof(float));
 
 	/* a kernel is loaded by its first use, which a capture may refuse */

@@ -52,11 +52,11 @@ Test(interop, empty_operators_take_the_least_advance)
 /* No region can be made with it, and the message names the operator. */
 static void is_refused(struct fixture *f, uint64_t advance)
 {
-	struct philox_op ops[] = {{.name = "fine"}, {.advance = advance}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = 2};
+	struct philox_op_desc ops[] = {{.name = "fine"}, {.advance = advance}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "layer",
+					     .ops = ops,
+					     .n_ops = 2};
 	struct philox_region *region = NULL;
 
 	cr_assert_eq(advance, UINT64_MAX);
@@ -120,11 +120,13 @@ PROMISE(interop, a_cell_holds_seed_and_offset_of_its_operator)
 	struct philox_pass pass;
 
 	forward(f, region);
-	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_ON_DEVICE,
+				&pass));
 	OK(philox_pass_states(&pass, &states));
 	for (uint32_t op = 0; op < OPS; op++) {
 		OK(philox_pass_cell(&pass, op, 0, &cell));
-		cr_assert_eq(cell, states + philox_region_cell(region, op, 0));
+		cr_assert_eq(cell,
+			     states + philox_region_cell_index(region, op, 0));
 	}
 	read_two(f, &pass, seen);
 	OK(philox_forward_commit(&pass, &ticket));
@@ -137,7 +139,7 @@ GRAPH_PROMISE(interop, a_cell_of_a_backward_holds_what_its_forward_held)
 	struct philox_region *region = make_region(f, "layer");
 	uint64_t *seen = make_memory(f, 2 * sizeof(*seen));
 	struct philox_graph *forward, *backward;
-	struct philox_use use[3];
+	struct philox_launch_pass use[3];
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 
@@ -172,12 +174,12 @@ PROMISE(interop, a_cell_that_is_not_there_is_refused)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	FAILS(philox_pass_cell(&pass, 0, 0, &cell), PHILOX_ERROR_STATE);
-	NAMES("PHILOX_ON_DEVICE");
+	NAMES("PHILOX_PASS_ON_DEVICE");
 	OK(philox_forward_commit(&pass, &ticket));
 	FAILS(philox_pass_cell(&pass, 0, 0, &cell), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_cell(NULL, 0, 0, &cell), PHILOX_ERROR_INVALID);
-	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_ON_DEVICE,
-				 &pass));
+	OK(philox_backward_begin(region, ticket, f->stream,
+				 PHILOX_PASS_ON_DEVICE, &pass));
 	FAILS(philox_pass_cell(&pass, 0, 1, &cell), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_cell(&pass, OPS, 0, &cell), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_cell(&pass, 0, 0, NULL), PHILOX_ERROR_INVALID);

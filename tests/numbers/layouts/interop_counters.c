@@ -211,12 +211,12 @@ static struct block make_block(struct philox_context *context, const char *name,
 			       uint32_t n)
 {
 	struct block block = {.kinds = of, .n = n};
-	struct philox_op ops[KINDS];
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = n,
-						.flags = flags};
+	struct philox_op_desc ops[KINDS];
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = n,
+					     .flags = flags};
 
 	memset(ops, 0, sizeof(ops));
 	for (uint32_t i = 0; i < n; i++) {
@@ -234,7 +234,8 @@ static void run(struct list *list, const struct block *block)
 	struct philox_pass pass;
 	struct philox_rng rng;
 
-	OK(philox_forward_begin(block->region, NULL, PHILOX_INFERENCE, &pass));
+	OK(philox_forward_begin(block->region, NULL, PHILOX_PASS_INFERENCE,
+				&pass));
 	for (uint32_t i = 0; i < CALLS * block->n; i++) {
 		uint32_t op = i / CALLS;
 
@@ -342,9 +343,9 @@ Test(interop_counters, kernels_of_one_unit_share_a_generator)
 		struct fixture f;
 
 		open_here(&f);
-		one = make_block(f.context, "one", PHILOX_SHARED, of,
+		one = make_block(f.context, "one", PHILOX_REGION_SHARED, of,
 				 units[i].n);
-		other = make_block(f.context, "other", PHILOX_SHARED, of,
+		other = make_block(f.context, "other", PHILOX_REGION_SHARED, of,
 				   units[i].n);
 		cr_assert_eq(repeats_of(&one, &other, 3), 0);
 		fixture_close(&f);
@@ -358,7 +359,7 @@ Test(interop_counters, kernels_of_two_units_do_not)
 	struct fixture f;
 
 	open_here(&f);
-	block = make_block(f.context, "layer", PHILOX_SHARED, mixed, 2);
+	block = make_block(f.context, "layer", PHILOX_REGION_SHARED, mixed, 2);
 	cr_assert(repeats_of(&block, NULL, 8) > 0);
 	fixture_close(&f);
 }
@@ -369,7 +370,7 @@ Test(interop_counters, a_region_of_its_own_keeps_the_other_unit_apart)
 	struct fixture f;
 
 	open_here(&f);
-	shared = make_block(f.context, "shared", PHILOX_SHARED, kinds,
+	shared = make_block(f.context, "shared", PHILOX_REGION_SHARED, kinds,
 			    BLOCK_KINDS);
 	other = make_block(f.context, "other", 0, kinds + BLOCK_KINDS,
 			   KINDS - BLOCK_KINDS);

@@ -107,8 +107,8 @@ static void check_shard(struct philox_device *device,
 	for (uint64_t r = 0; r < rows; r++)
 		layout_write_inputs(op, in + r * cols * op->size,
 				    first + r * stride, cols);
-	layout_draw_span(device, op, philox_shard(first, rows, cols, stride),
-			 in, out);
+	layout_draw_span(device, op,
+			 philox_span_rows(first, rows, cols, stride), in, out);
 	for (uint64_t r = 0; r < rows; r++)
 		cr_assert_arr_eq(out + r * cols * op->size,
 				 whole + (first + r * stride) * op->size,
@@ -167,10 +167,14 @@ static void check_poison(struct philox_device *device,
 			 const struct layout_op *op, const char *text)
 {
 	static const uint64_t poison[] = {
-		[PHILOX_U32] = 0xffffffff, [PHILOX_U64] = UINT64_MAX,
-		[PHILOX_F32] = 0x7fc00000, [PHILOX_BF16] = 0x7fc0,
-		[PHILOX_F16] = 0x7e00,     [PHILOX_F64] = 0x7ff8000000000000,
-		[PHILOX_I32] = 0xffffffff, [PHILOX_I64] = UINT64_MAX,
+		[PHILOX_DTYPE_U32] = 0xffffffff,
+		[PHILOX_DTYPE_U64] = UINT64_MAX,
+		[PHILOX_DTYPE_F32] = 0x7fc00000,
+		[PHILOX_DTYPE_BF16] = 0x7fc0,
+		[PHILOX_DTYPE_F16] = 0x7e00,
+		[PHILOX_DTYPE_F64] = 0x7ff8000000000000,
+		[PHILOX_DTYPE_I32] = 0xffffffff,
+		[PHILOX_DTYPE_I64] = UINT64_MAX,
 	};
 	static const struct philox_state cells[] = {{7, PHILOX_POISON_OFFSET},
 						    {7, 1}};
@@ -178,9 +182,9 @@ static void check_poison(struct philox_device *device,
 	for (int k = 0; k < 2; k++) {
 		struct philox_rng rng = {.cell = &cells[k]};
 		uint64_t in[10] = {0}, out[10] = {0};
-		struct philox_fill fill = op->fill;
+		struct philox_fill_desc fill = op->fill;
 
-		fill.span = philox_elements(3, 10);
+		fill.span = philox_span_elements(3, 10);
 		fill.in = in;
 		fill.out = out;
 		OK(philox_rng_fill(device, NULL, rng, &fill));
@@ -213,10 +217,10 @@ static void refused(const struct layout_op *op, enum philox_status expected,
 {
 	struct philox_device *device = layout_device();
 	struct philox_rng rng = {op->state, NULL};
-	struct philox_fill fill = op->fill;
+	struct philox_fill_desc fill = op->fill;
 	uint64_t in[8] = {0}, out[8] = {1, 2, 3}, words = 77;
 
-	fill.span = philox_elements(fill.span.first, 2);
+	fill.span = philox_span_elements(fill.span.first, 2);
 	fill.in = in;
 	fill.out = out;
 	FAILS(philox_rng_fill(device, NULL, rng, &fill), expected);
@@ -310,7 +314,8 @@ Test(layout, fields_out_of_their_range_are_refused)
 	REFUSED("pytorch", "bits", "u32", INVALID, "layout 7 is unknown",
 		op.layout.kind = (enum philox_layout_kind)7);
 	REFUSED("pytorch", "bits", "u32", INVALID, "layout",
-		op.layout.size = offsetof(struct philox_layout, vector) + 3);
+		op.layout.size =
+			offsetof(struct philox_layout_desc, vector) + 3);
 	REFUSED("pytorch", "bits", "u32", INVALID, "reserved is 0x1",
 		op.layout.reserved = 1);
 	REFUSED("pytorch", "uniform", "f64", UNSUPPORTED, "in parts",
@@ -356,7 +361,7 @@ Test(layout, every_row_of_a_shard_is_within_the_elements)
 
 	layout_op_of(&c, &op);
 	op.fill.out = out;
-	op.fill.span = philox_shard(0, 2, 2, 2998);
+	op.fill.span = philox_span_rows(0, 2, 2, 2998);
 	OK(philox_rng_fill(device, NULL, (struct philox_rng){op.state, NULL},
 			   &op.fill));
 	op.fill.span.row_stride++;
@@ -364,7 +369,7 @@ Test(layout, every_row_of_a_shard_is_within_the_elements)
 			      &op.fill),
 	      PHILOX_ERROR_INVALID);
 	NAMES("span ends at 3001");
-	op.fill.span = philox_elements(3000, 0);
+	op.fill.span = philox_span_elements(3000, 0);
 	OK(philox_rng_fill(device, NULL, (struct philox_rng){op.state, NULL},
 			   &op.fill));
 	OK(philox_layout_advance(&op.fill, &words));
@@ -384,7 +389,7 @@ Test(layout, all_integers_of_pytorch_are_its_bits)
 	op.fill.from = 0;
 	op.fill.to = UINT64_MAX;
 	integers = layout_draw_elements(device, &op, 0, c.elements);
-	op.fill.dist = PHILOX_BITS;
+	op.fill.dist = PHILOX_DIST_BITS;
 	bits = layout_draw_elements(device, &op, 0, c.elements);
 	cr_assert_arr_eq(integers, bits, c.elements * 8);
 	free(integers);
@@ -441,7 +446,8 @@ Test(layout, the_default_layout_is_no_other_librarys)
 	layout_op_of(&c, &op);
 	with = layout_draw_elements(device, &op, 0, 100);
 	op.fill.layout = NULL;
-	layout_draw_span(device, &op, philox_elements(0, 100), NULL, without);
+	layout_draw_span(device, &op, philox_span_elements(0, 100), NULL,
+			 without);
 	cr_assert_arr_eq(with, without, sizeof(without));
 	free(with);
 	philox_device_close(device);

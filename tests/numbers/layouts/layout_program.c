@@ -24,9 +24,9 @@ static uint64_t advance_of(const struct layout_case *c)
 Test(layout, an_advance_is_the_originals)
 {
 	struct layout_case c = layout_case_of("triton", "uniform", "f32");
-	struct philox_fill plain = {.size = sizeof(plain),
-				    .dist = PHILOX_BITS,
-				    .span = philox_elements(0, 1000)};
+	struct philox_fill_desc plain = {.size = sizeof(plain),
+					 .dist = PHILOX_DIST_BITS,
+					 .span = philox_span_elements(0, 1000)};
 	uint64_t words = 0;
 
 	cr_assert_eq(advance_of(&c), 4 * 3000);
@@ -57,16 +57,16 @@ Test(layout, an_advance_past_2_to_the_64_is_refused)
 
 		layout_op_of(&c, &op);
 		op.layout.elements = 0;
-		op.fill.span = philox_elements(most - 1, 1);
+		op.fill.span = philox_span_elements(most - 1, 1);
 		OK(philox_layout_advance(&op.fill, &words));
 		cr_assert_eq(words, i < 2 ? 4 * most : most + 1, "%d", i);
 		for (uint64_t end = most + 1; end; end *= 2) {
-			op.fill.span = philox_elements(end - 1, 2);
+			op.fill.span = philox_span_elements(end - 1, 2);
 			FAILS(philox_layout_advance(&op.fill, &words),
 			      PHILOX_ERROR_OVERFLOW);
 			NAMES("2^62");
 		}
-		op.fill.span = philox_elements(UINT64_MAX, 1);
+		op.fill.span = philox_span_elements(UINT64_MAX, 1);
 		FAILS(philox_layout_advance(&op.fill, &words),
 		      PHILOX_ERROR_OVERFLOW);
 	}
@@ -87,7 +87,7 @@ Test(layout, an_advance_needs_a_fill_and_a_place)
 }
 
 /*
- * PyTorch's defect that philox/layout.h describes, and the remedy given there.
+ * PyTorch's defect that philox/fill.h describes, and the remedy given there.
  */
 Test(layout, twice_the_advance_of_half_dropout_repeats_nothing)
 {
@@ -146,12 +146,12 @@ static void read_program(struct program *program)
 
 static void make_program(struct fixture *f, struct program *program)
 {
-	struct philox_op ops[PROGRAM_OPS] = {{0}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "program",
-						.ops = ops,
-						.n_ops = PROGRAM_OPS,
-						.flags = PHILOX_SHARED};
+	struct philox_op_desc ops[PROGRAM_OPS] = {{0}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "program",
+					     .ops = ops,
+					     .n_ops = PROGRAM_OPS,
+					     .flags = PHILOX_REGION_SHARED};
 
 	read_program(program);
 	for (int i = 0; i < PROGRAM_OPS; i++) {
@@ -173,7 +173,7 @@ static void draw_program(const struct philox_pass *pass,
 			 struct program *program)
 {
 	for (uint32_t i = 0; i < PROGRAM_OPS; i++) {
-		struct philox_fill fill = program->op[i].fill;
+		struct philox_fill_desc fill = program->op[i].fill;
 
 		fill.in = program->in[i];
 		fill.out = program->out[i];
@@ -227,7 +227,7 @@ GRAPH_PROMISE(layout, a_captured_shared_region_draws_the_same_program)
 	OK(philox_forward_commit(&pass, &ticket));
 	graph = record_end(f);
 	for (int step = 0; step < PROGRAM_STEPS; step++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
 		check_program(f, &program, step);

@@ -43,7 +43,7 @@ RUNNER_PROMISE(runner_agree, asks_before_anything_is_captured_or_run)
 RUNNER_PROMISE(runner_agree, asks_once_with_eager_for_what_is_never_recorded)
 {
 	struct team team;
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	uint32_t *x = make_words(f, 3);
 
 	make_team(&team, f, r, "layer", NULL);

@@ -85,8 +85,8 @@ static void wait_a_while(struct program *program, unsigned i)
 	if (i % 3 == 0)
 		usleep(long_time);
 	if (i % 3 == 1 && philox_device_is_host(f->device))
-		OK(philox_launch_host(f->device, f->stream, sleep_there,
-				      &long_time, sizeof(long_time)));
+		OK(philox_stream_launch_host(f->device, f->stream, sleep_there,
+					     &long_time, sizeof(long_time)));
 	if (i % 3 == 2)
 		OK(philox_stream_synchronize(f->device, f->stream));
 }

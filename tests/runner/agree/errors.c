@@ -107,7 +107,7 @@ RUNNER_PROMISE(runner_agree_errors, of_inputs_that_must_not_move_are_told)
 RUNNER_PROMISE(runner_agree_errors, of_launches_are_found_before_the_question)
 {
 	struct team team, back;
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call, made;
 	struct ledger_view before;
@@ -149,7 +149,7 @@ RUNNER_PROMISE(runner_agree_errors,
 	       of_first_launches_are_told_after_the_capture)
 {
 	struct team back;
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call;
 	struct forward of;
@@ -403,8 +403,8 @@ static void call_the_runner(struct team *team, uint32_t wanted)
 	struct philox_runner *r = team->layer.runner;
 	struct layer_call call =
 		new_call(&team->layer, team->layer.f->scratch, 0);
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	struct team *none = team;
 
 	(void)wanted;
@@ -412,9 +412,9 @@ static void call_the_runner(struct team *team, uint32_t wanted)
 	FAILS(try_call(&team->layer, &call), PHILOX_ERROR_BUSY);
 	NAMES("agree() of it");
 	FAILS(try_prepare(&team->layer, &call, 1, NULL), PHILOX_ERROR_BUSY);
-	FAILS(philox_function_count(team->layer.function, &counts),
+	FAILS(philox_function_get_stats(team->layer.function, &counts),
 	      PHILOX_ERROR_BUSY);
-	FAILS(philox_step_begin(r, team->layer.f->stream, 0, NULL),
+	FAILS(philox_runner_step_begin(r, team->layer.f->stream, 0, NULL),
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_function_destroy(team->layer.function), PHILOX_ERROR_BUSY);
 	OK(philox_output_release(r, to_release, team->layer.f->stream));
@@ -530,7 +530,8 @@ RUNNER_PROMISE(runner_agree_errors, of_recordings_of_freed_memory_are_found)
 	team.layer.hook = draw_to_lent;
 	for (int i = 0; i < 8; i++) {
 		struct layer_call call = new_call(&team.layer, x, 0);
-		struct philox_use uses[2] = {{{0, 0}, 0, 0}, {{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0},
+						     {{0, 0}, 0, 0}};
 
 		if (i % 4 == 0) {
 			if (i)
@@ -597,12 +598,12 @@ static int fails_at(struct fixture *f, struct team *team, const uint32_t *x,
 		    uint64_t n)
 {
 	struct layer_call call = new_call(&team->layer, x, 0);
-	uint64_t calls = philox_device_calls(f->device, NULL);
+	uint64_t calls = philox_device_call_count(f->device, NULL);
 	enum philox_status status;
 
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = try_call(&team->layer, &call);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	asked_as_all_do(team, n);
 	team->asked[0] = '\0';

@@ -99,7 +99,7 @@ static enum philox_status refuse(struct layer *layer, struct philox_run *run)
 RUNNER_PROMISE(runner_agree_prepare, tells_others_what_it_passes_over)
 {
 	struct team team;
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	uint32_t *x = make_words(f, 3);
 
 	make_team(&team, f, r, "layer", NULL);

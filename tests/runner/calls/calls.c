@@ -74,7 +74,7 @@ RUNNER_PROMISE(runner_calls, may_go_without_a_warm_up_or_have_several)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer other = make_layer(f, r, "other");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_words(f, 7);
 
 	options.policy.warmups = PHILOX_NEVER;
@@ -92,7 +92,7 @@ RUNNER_PROMISE(runner_calls, may_go_without_a_warm_up_or_have_several)
 RUNNER_PROMISE(runner_calls, of_an_eager_function_are_eager_for_good)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_words(f, 7);
 
 	options.flags = PHILOX_FUNCTION_EAGER;
@@ -110,8 +110,8 @@ Test(runner_calls, are_eager_if_the_environment_says_so, .timeout = 60)
 	struct fixture f;
 	struct philox_runner *r;
 	struct layer layer;
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	uint32_t *x;
 
 	setenv("PHILOX_RUNNER", "eager", 1);
@@ -170,8 +170,9 @@ RUNNER_PROMISE(runner_calls, on_several_streams_wait_for_each_other)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x[2] = {make_words(f, 1), make_words(f, 2)};
-	struct philox_function_options options = layer_options("layer", &layer);
-	struct philox_input input = {.name = "x", .kind = PHILOX_INPUT_COPIED};
+	struct philox_function_desc options = layer_options("layer", &layer);
+	struct philox_input_desc input = {.name = "x",
+					  .kind = PHILOX_INPUT_COPIED};
 	struct numbers got[24];
 
 	options.inputs = &input;
@@ -206,7 +207,7 @@ RUNNER_PROMISE(runner_calls, on_a_capturing_stream_are_refused)
 
 		call = new_call(&layer, x, 0);
 		record_begin(f);
-		captured_forward(f, layer.region, PHILOX_INFERENCE, array);
+		captured_forward(f, layer.region, PHILOX_PASS_INFERENCE, array);
 		FAILS(try_call(&layer, &call),
 		      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 		NAMES("'layer'");
@@ -280,7 +281,7 @@ RUNNER_PROMISE(runner_calls, of_an_island_between_recorded_ones_fit_in)
 	const char *const names[] = {"a", "b", "c"};
 
 	for (int k = 0; k < 3; k++) {
-		struct philox_function_options options =
+		struct philox_function_desc options =
 			layer_options(names[k], &layers[k]);
 
 		options.flags = k == 1 ? PHILOX_FUNCTION_EAGER : 0;
@@ -317,7 +318,8 @@ static uint64_t all_calls_of(const struct fixture *f)
 	uint64_t calls = 0;
 
 	for (size_t i = 0; device_operations[i]; i++)
-		calls += philox_device_calls(f->device, device_operations[i]);
+		calls += philox_device_call_count(f->device,
+						  device_operations[i]);
 	return calls;
 }
 
@@ -338,9 +340,9 @@ RUNNER_PROMISE(runner_calls, that_are_replayed_cost_as_a_launch_does)
 {
 	struct layer plain = make_layer(f, r, "plain");
 	struct layer copied = make_layer(f, r, "copied");
-	struct philox_function_options options =
-		layer_options("copied", &copied);
-	struct philox_input input = {.name = "x", .kind = PHILOX_INPUT_COPIED};
+	struct philox_function_desc options = layer_options("copied", &copied);
+	struct philox_input_desc input = {.name = "x",
+					  .kind = PHILOX_INPUT_COPIED};
 	uint32_t *x = make_words(f, 7);
 
 	make_function(&plain, r, "plain");

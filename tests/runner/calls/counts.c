@@ -19,8 +19,8 @@ enum {
 };
 
 /* Which times of one function are above those of another moment. */
-static unsigned grown(const struct philox_function_counts *before,
-		      const struct philox_function_counts *now)
+static unsigned grown(const struct philox_function_stats *before,
+		      const struct philox_function_stats *now)
 {
 	const uint64_t *then = &before->create_ns, *time = &now->create_ns;
 	unsigned grew = 0;
@@ -33,26 +33,26 @@ static unsigned grown(const struct philox_function_counts *before,
 }
 
 /* `must` grew; what is in neither of the two did not. */
-#define GREW(layer, must, may)                                         \
-	do {                                                           \
-		struct philox_function_counts now_ = counts_of(layer); \
-		unsigned grew_ = grown(&counts, &now_);                \
-                                                                       \
-		cr_assert_eq(grew_ &(must), (unsigned)(must),          \
-			     "%#x grew: "                              \
-			     "not all of %#x",                         \
-			     grew_, (unsigned)(must));                 \
-		cr_assert_eq(grew_ & ~(unsigned)((must) | (may)), 0u,  \
-			     "%#x grew: more than %#x", grew_,         \
-			     (unsigned)((must) | (may)));              \
-		counts = now_;                                         \
+#define GREW(layer, must, may)                                        \
+	do {                                                          \
+		struct philox_function_stats now_ = counts_of(layer); \
+		unsigned grew_ = grown(&counts, &now_);               \
+                                                                      \
+		cr_assert_eq(grew_ &(must), (unsigned)(must),         \
+			     "%#x grew: "                             \
+			     "not all of %#x",                        \
+			     grew_, (unsigned)(must));                \
+		cr_assert_eq(grew_ & ~(unsigned)((must) | (may)), 0u, \
+			     "%#x grew: more than %#x", grew_,        \
+			     (unsigned)((must) | (may)));             \
+		counts = now_;                                        \
 	} while (0)
 
 RUNNER_PROMISE(runner_counts, of_time_grow_in_the_calls_that_they_are_about)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	uint32_t *x[2] = {make_words(f, 3), make_words(f, 4)};
 	struct layer_call kept;
 
@@ -85,7 +85,7 @@ RUNNER_PROMISE(runner_counts, of_time_grow_in_the_calls_that_they_are_about)
 RUNNER_PROMISE(runner_counts, of_time_tell_prepared_calls)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call;
 
@@ -126,7 +126,7 @@ RUNNER_PROMISE(runner_counts, of_time_are_of_one_function)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer other = make_layer(f, r, "other");
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call = new_call(&layer, x, 0);
 
@@ -139,7 +139,7 @@ RUNNER_PROMISE(runner_counts, of_time_are_of_one_function)
 		kind_of_call(&other, x, 0);
 	call.call.reserved = 1;
 	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
-	OK(philox_step_begin(r, f->stream, 0, NULL));
+	OK(philox_runner_step_begin(r, f->stream, 0, NULL));
 	GREW(&layer, 0, 0);
 }
 
@@ -159,9 +159,9 @@ RUNNER_PROMISE(runner_counts, of_time_tell_that_nothing_was_dry)
 RUNNER_PROMISE(runner_counts, of_time_are_eager_for_an_eager_function)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_desc options = layer_options("layer", &layer);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	uint32_t *x = make_words(f, 3);
 
 	options.flags = PHILOX_FUNCTION_EAGER;
@@ -179,7 +179,7 @@ RUNNER_PROMISE(runner_counts, tell_a_region_that_went)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 
 	make_function(&layer, r, "layer");
 	for (uint64_t i = 0; i < 3; i++) {
@@ -207,7 +207,7 @@ RUNNER_PROMISE(runner_counts, have_one_reason_for_each_call)
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x[3] = {make_words(f, 0), make_words(f, 1), make_words(f, 2)};
 	struct layer_call kept[4];
-	struct philox_function_counts c;
+	struct philox_function_stats c;
 	unsigned n_kept = 0;
 
 	make_function_under(&layer, r, "layer",
@@ -254,10 +254,10 @@ static struct outcome count;
 static void ask(void *user)
 {
 	struct layer *layer = user;
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
-	count = outcome_of(philox_function_count(layer->function, &counts));
+	count = outcome_of(philox_function_get_stats(layer->function, &counts));
 }
 
 static enum philox_status asks(struct layer *layer, struct philox_run *run)

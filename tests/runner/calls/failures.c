@@ -39,10 +39,11 @@ static enum philox_status try_draw(const struct philox_pass *pass, uint32_t *to)
 	for (unsigned i = 0; i < SITES; i++) {
 		static const uint32_t sites[SITES][2] = {
 			{0, 0}, {1, 0}, {1, 1}, {2, 0}};
-		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+		struct philox_fill_desc fill =
+			PHILOX_INIT(struct philox_fill_desc);
 
-		fill.dist = PHILOX_BITS;
-		fill.dtype = PHILOX_U32;
+		fill.dist = PHILOX_DIST_BITS;
+		fill.dtype = PHILOX_DTYPE_U32;
 		fill.span.count = COUNT;
 		fill.out = to + i * COUNT;
 		TRY(philox_pass_fill(pass, sites[i][0], sites[i][1], &fill));
@@ -65,7 +66,7 @@ static enum philox_status fragile_body(void *user, struct philox_run *run)
 	TRY(philox_run_alloc(run, BYTES, 0, "y", &y));
 	TRY(philox_run_alloc(run, BYTES, 0, "dx", &dx));
 	TRY(philox_run_alloc(run, BYTES, 0, "echo", &echo));
-	TRY(philox_run_value(run, 0, &rate));
+	TRY(philox_run_param(run, 0, &rate));
 	TRY(philox_run_backward_begin(run, fragile->region, none, 0, &pass));
 	TRY(try_draw(&pass, dx));
 	TRY(philox_backward_commit(&pass, 0));
@@ -81,13 +82,14 @@ static enum philox_status fragile_body(void *user, struct philox_run *run)
 
 static void make_fragile(struct fragile *fragile)
 {
-	static const struct philox_input x = {
+	static const struct philox_input_desc x = {
 		.name = "x", .kind = PHILOX_INPUT_COPIED, .alignment = 16};
-	static const struct philox_output_info outputs[] = {
+	static const struct philox_output_desc outputs[] = {
 		{.name = "y"}, {.name = "dx"}, {.name = "echo"}};
-	static const struct philox_value rate = {.name = "rate", .bytes = 4};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_param_desc rate = {.name = "rate",
+						      .bytes = 4};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = "fragile";
 	options.body = fragile_body;
@@ -110,9 +112,9 @@ static enum philox_status call_fragile(struct fragile *fragile, uint32_t rate)
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_call_input x = {.address = fragile->x + 1,
 				      .bytes = BYTES};
-	struct philox_call_value value = {&rate, sizeof(rate)};
-	struct philox_use uses[2] = {{fragile->one.ticket, 0, 0},
-				     {{6, 6}, 0, 0}};
+	struct philox_call_param value = {&rate, sizeof(rate)};
+	struct philox_launch_pass uses[2] = {{fragile->one.ticket, 0, 0},
+					     {{6, 6}, 0, 0}};
 	struct philox_output out[3];
 	struct numbers echo = all_words(9);
 	enum philox_status status;
@@ -126,9 +128,10 @@ static enum philox_status call_fragile(struct fragile *fragile, uint32_t rate)
 	call.n_uses = 2;
 	call.outputs = out;
 	call.n_outputs = 3;
-	fragile->calls = philox_device_calls(f->device, NULL);
+	fragile->calls = philox_device_call_count(f->device, NULL);
 	status = philox_function_call(fragile->function, &call);
-	fragile->calls = philox_device_calls(f->device, NULL) - fragile->calls;
+	fragile->calls =
+		philox_device_call_count(f->device, NULL) - fragile->calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	if (status != PHILOX_OK) {
 		cr_assert_eq(uses[1].ticket.serial, 6, "nothing is written");
@@ -154,7 +157,7 @@ static void nothing_is_left(struct fragile *fragile)
 	PENDING(fragile->region, 1);
 	OK(philox_stream_capture_info(f->device, f->stream, &status, NULL));
 	cr_assert_eq(status, PHILOX_CAPTURE_NONE);
-	backward(f, &fragile->one, PHILOX_RETAIN);
+	backward(f, &fragile->one, PHILOX_PASS_RETAIN);
 }
 
 /* The n-th device call of the call after `before` others fails; 0: there are
@@ -294,18 +297,17 @@ RUNNER_PROMISE(runner_failures, of_threads_do_not_happen_with_two_runners)
 
 RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 {
-	struct philox_runner_options of_runner =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc of_runner =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_function_options good =
-		layer_options("layer", &layer);
-	struct philox_function_options options;
-	struct philox_input inputs[2] = {{.name = "x"}, {.name = "x"}};
-	struct philox_output_info output = {.name = "y"};
-	struct philox_value value = {.name = "v", .bytes = 17};
+	const struct philox_function_desc good = layer_options("layer", &layer);
+	struct philox_function_desc options;
+	struct philox_input_desc inputs[2] = {{.name = "x"}, {.name = "x"}};
+	struct philox_output_desc output = {.name = "y"};
+	struct philox_param_desc value = {.name = "v", .bytes = 17};
 	struct philox_runner *other;
 	struct philox_function *function;
-	struct philox_function_counts counts = {.size = 3};
+	struct philox_function_stats counts = {.size = 3};
 
 	FAILS(philox_runner_create(f->context, &of_runner, &other),
 	      PHILOX_ERROR_INVALID);
@@ -341,21 +343,21 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED(options.body = NULL, "body");
 	REFUSED(options.inputs = NULL, "inputs is NULL");
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "twice");
-	inputs[1] = (struct philox_input){.name = ""};
+	inputs[1] = (struct philox_input_desc){.name = ""};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "input 1");
-	inputs[1] = (struct philox_input){.name = "b", .kind = 3};
+	inputs[1] = (struct philox_input_desc){.name = "b", .kind = 3};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .flags = 4};
+	inputs[1] = (struct philox_input_desc){.name = "b", .flags = 4};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .flags = 2};
+	inputs[1] = (struct philox_input_desc){.name = "b", .flags = 2};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .alignment = 3};
+	inputs[1] = (struct philox_input_desc){.name = "b", .alignment = 3};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .reserved = 1};
+	inputs[1] = (struct philox_input_desc){.name = "b", .reserved = 1};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .reserved32 = 1};
+	inputs[1] = (struct philox_input_desc){.name = "b", .reserved32 = 1};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .elements = 9};
+	inputs[1] = (struct philox_input_desc){.name = "b", .elements = 9};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
 	output.elements = 9;
 	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
@@ -381,11 +383,11 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	FAILS(philox_function_create(NULL, &good, &function),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_function_create(r, NULL, &function), PHILOX_ERROR_INVALID);
-	FAILS(philox_function_count(layer.function, &counts),
+	FAILS(philox_function_get_stats(layer.function, &counts),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_function_count(layer.function, NULL),
+	FAILS(philox_function_get_stats(layer.function, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_function_count(NULL, &counts), PHILOX_ERROR_INVALID);
+	FAILS(philox_function_get_stats(NULL, &counts), PHILOX_ERROR_INVALID);
 	cr_assert_str_eq(philox_function_name(NULL), "");
 	cr_assert_str_eq(philox_function_reason(NULL), "");
 	cr_assert_null(philox_runner_pool(NULL));

@@ -27,7 +27,7 @@ struct busy {
 
 	philox_stream stream;
 	struct philox_call_input *in;
-	struct philox_call_value *given;
+	struct philox_call_param *given;
 	struct philox_output *out;
 	char *memory;
 	struct philox_ticket ticket; /* of the call before */
@@ -70,7 +70,7 @@ static enum philox_status busy_body(void *user, struct philox_run *run)
 	TRY(philox_run_alloc(run, BYTES, 0, "numbers", &numbers));
 	TRY(declare_busy(busy, run));
 	for (size_t i = 0; i < busy->values; i++)
-		TRY(philox_run_value(run, i, &value));
+		TRY(philox_run_param(run, i, &value));
 	if (busy->backward) {
 		TRY(philox_run_backward_begin(run, busy->region, none, 0,
 					      &pass));
@@ -95,14 +95,14 @@ static const char *number(size_t i)
 static void describe_busy(struct busy *busy, const char *name)
 {
 	const size_t n = busy->statics + busy->copied;
-	struct philox_input *inputs = calloc(n + 1, sizeof(*inputs));
-	struct philox_output_info outputs[8] = {{0}};
-	struct philox_value values[8] = {{0}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_input_desc *inputs = calloc(n + 1, sizeof(*inputs));
+	struct philox_output_desc outputs[8] = {{0}};
+	struct philox_param_desc values[8] = {{0}};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	for (size_t i = 0; i < n; i++)
-		inputs[i] = (struct philox_input){
+		inputs[i] = (struct philox_input_desc){
 			.name = number(i),
 			.kind = i < busy->statics ? PHILOX_INPUT_STATIC
 						  : PHILOX_INPUT_COPIED};
@@ -112,8 +112,8 @@ static void describe_busy(struct busy *busy, const char *name)
 	for (size_t i = 0; i < busy->outputs; i++)
 		outputs[i].name = number(i);
 	for (size_t i = 0; i < busy->values; i++)
-		values[i] = (struct philox_value){.name = number(i),
-						  .bytes = sizeof(uint32_t)};
+		values[i] = (struct philox_param_desc){
+			.name = number(i), .bytes = sizeof(uint32_t)};
 	options.name = name;
 	options.body = busy_body;
 	options.user = busy;
@@ -147,7 +147,7 @@ static void make_busy(struct busy *busy, struct fixture *f,
 			.address = busy->memory + i * BYTES, .bytes = BYTES};
 	for (size_t i = 0; i < busy->values; i++)
 		busy->given[i] =
-			(struct philox_call_value){&value, sizeof(value)};
+			(struct philox_call_param){&value, sizeof(value)};
 	describe_busy(busy, name);
 	if (busy->backward)
 		busy->ticket = forward(f, busy->region).ticket;
@@ -163,7 +163,8 @@ static void free_busy(struct busy *busy)
 /* Without outputs they are released by the call. */
 static uint32_t call_busy(struct busy *busy, int with_outputs)
 {
-	struct philox_use uses[2] = {{.ticket = busy->ticket}, {{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{.ticket = busy->ticket},
+					     {{0, 0}, 0, 0}};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.stream = busy->stream;
@@ -214,8 +215,8 @@ static struct device_counts device_counts(const struct fixture *f)
 	struct device_counts counts = {{0}};
 
 	for (size_t i = 0; device_operations[i]; i++)
-		counts.of[i] =
-			philox_device_calls(f->device, device_operations[i]);
+		counts.of[i] = philox_device_call_count(f->device,
+							device_operations[i]);
 	return counts;
 }
 
@@ -240,12 +241,12 @@ static struct philox_graph *capture_in_pool(struct fixture *f,
 	struct philox_pass pass;
 
 	OK(philox_capture_begin(f->context, f->stream));
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	OK(philox_pool_alloc(pool, f->stream, BYTES, 0, "numbers", &block));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	draw(&pass, block.address);
 	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	return graph;
 }
@@ -253,20 +254,19 @@ static struct philox_graph *capture_in_pool(struct fixture *f,
 /* Of philox_graph_launch(), for a graph that shares a pool. */
 static struct device_counts counts_of_launch(struct fixture *f)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_region *region = make_region(f, "launched");
 	struct philox_graph *graphs[2];
 	struct device_counts before;
 	struct philox_pool *pool;
-	struct philox_use use;
+	struct philox_launch_pass use;
 
 	options.name = "of launches";
 	OK(philox_pool_create(f->context, &options, &pool));
 	for (int i = 0; i < 2; i++)
 		graphs[i] = capture_in_pool(f, region, pool);
 	for (int i = 0; i < 4; i++) {
-		use = (struct philox_use){0};
+		use = (struct philox_launch_pass){0};
 		before = device_counts(f);
 		OK(philox_graph_launch(graphs[i % 2], f->stream, &use, 1));
 	}

@@ -9,9 +9,10 @@
 enum { BYTES = WORDS * sizeof(uint32_t) };
 
 static void make_with_input(struct layer *layer, struct philox_runner *r,
-			    const char *name, const struct philox_input *input)
+			    const char *name,
+			    const struct philox_input_desc *input)
 {
-	struct philox_function_options options = layer_options(name, layer);
+	struct philox_function_desc options = layer_options(name, layer);
 
 	options.inputs = input;
 	make_function_of(layer, r, &options);
@@ -39,8 +40,8 @@ RUNNER_PROMISE(runner_inputs, that_are_static_have_a_recording_for_each_place)
 RUNNER_PROMISE(runner_inputs, that_are_copied_may_be_anywhere)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_input input = {.name = "x",
-					   .kind = PHILOX_INPUT_COPIED};
+	const struct philox_input_desc input = {.name = "x",
+						.kind = PHILOX_INPUT_COPIED};
 	uint32_t *x[3] = {make_words(f, 1), make_words(f, 2), make_words(f, 3)};
 
 	make_with_input(&layer, r, "layer", &input);
@@ -57,8 +58,8 @@ RUNNER_PROMISE(runner_inputs,
 	       that_are_automatic_are_copied_once_they_moved_twice)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_input input = {.name = "x",
-					   .kind = PHILOX_INPUT_AUTOMATIC};
+	const struct philox_input_desc input = {.name = "x",
+						.kind = PHILOX_INPUT_AUTOMATIC};
 	uint32_t *x[4];
 
 	for (uint32_t i = 0; i < 4; i++)
@@ -96,7 +97,7 @@ static enum philox_status is_aligned(struct layer *layer,
 RUNNER_PROMISE(runner_inputs, that_are_not_aligned_are_copied_in_every_kind)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_input input = {.name = "x", .alignment = 64};
+	const struct philox_input_desc input = {.name = "x", .alignment = 64};
 	uint32_t *wide = make_memory(f, 2 * BYTES);
 
 	OK(philox_memory_set(f->device, wide, 9, 2 * BYTES, f->stream));
@@ -129,12 +130,13 @@ static enum philox_status add_to_x(struct layer *layer, struct philox_run *run)
 	void *x;
 
 	OK(philox_run_input(run, 0, &x, NULL));
-	return philox_launch_host(layer->f->device, philox_run_stream(run),
-				  add_one, &x, sizeof(x));
+	return philox_stream_launch_host(layer->f->device,
+					 philox_run_stream(run), add_one, &x,
+					 sizeof(x));
 }
 
 static void adds_up(struct fixture *f, struct philox_runner *r,
-		    const char *name, const struct philox_input *input,
+		    const char *name, const struct philox_input_desc *input,
 		    size_t skew, enum philox_call_kind third)
 {
 	struct layer layer = make_layer(f, r, name);
@@ -162,19 +164,19 @@ static void adds_up(struct fixture *f, struct philox_runner *r,
 
 RUNNER_PROMISE(runner_inputs, that_are_mutated_are_in_place_or_written_back)
 {
-	const struct philox_input in_place = {.name = "x",
-					      .flags = PHILOX_INPUT_MUTATED};
-	const struct philox_input copied = {.name = "x",
-					    .kind = PHILOX_INPUT_COPIED,
-					    .flags = PHILOX_INPUT_MUTATED |
-						     PHILOX_INPUT_WRITE_BACK};
-	const struct philox_input skewed = {.name = "x",
-					    .alignment = 256,
-					    .flags = PHILOX_INPUT_MUTATED |
-						     PHILOX_INPUT_WRITE_BACK};
-	const struct philox_input lost = {.name = "x",
-					  .kind = PHILOX_INPUT_COPIED,
-					  .flags = PHILOX_INPUT_MUTATED};
+	const struct philox_input_desc in_place = {
+		.name = "x", .flags = PHILOX_INPUT_MUTATED};
+	const struct philox_input_desc copied = {
+		.name = "x",
+		.kind = PHILOX_INPUT_COPIED,
+		.flags = PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK};
+	const struct philox_input_desc skewed = {
+		.name = "x",
+		.alignment = 256,
+		.flags = PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK};
+	const struct philox_input_desc lost = {.name = "x",
+					       .kind = PHILOX_INPUT_COPIED,
+					       .flags = PHILOX_INPUT_MUTATED};
 
 	adds_up(f, r, "in place", &in_place, 0, PHILOX_CALL_REPLAY);
 	adds_up(f, r, "copied", &copied, 0, PHILOX_CALL_REPLAY);
@@ -187,7 +189,7 @@ RUNNER_PROMISE(runner_inputs, that_are_mutated_are_in_place_or_written_back)
 RUNNER_PROMISE(runner_inputs, that_are_mutated_and_not_aligned_are_refused)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_input input = {
+	const struct philox_input_desc input = {
 		.name = "x", .alignment = 64, .flags = PHILOX_INPUT_MUTATED};
 	struct layer_call call;
 
@@ -225,26 +227,26 @@ static enum philox_status many_body(void *user, struct philox_run *run)
 
 static uint64_t launches(const struct fixture *f)
 {
-	return philox_device_calls(f->device, "launch");
+	return philox_device_call_count(f->device, "launch");
 }
 
 RUNNER_PROMISE(runner_inputs, that_are_copied_go_by_one_launch_per_table)
 {
 	struct many many = {f, make_memory(f, MANY * sizeof(uint32_t))};
-	static struct philox_input inputs[MANY];
+	static struct philox_input_desc inputs[MANY];
 	static struct philox_call_input given[MANY];
 	static char names[MANY][8];
 	uint32_t words[MANY], got[MANY], *x;
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_function *function;
 
 	for (uint32_t i = 0; i < MANY; i++) {
 		words[i] = 1000 + i;
 		snprintf(names[i], sizeof(names[i]), "x%u", i);
-		inputs[i] = (struct philox_input){.name = names[i],
-						  .kind = PHILOX_INPUT_COPIED};
+		inputs[i] = (struct philox_input_desc){
+			.name = names[i], .kind = PHILOX_INPUT_COPIED};
 	}
 	x = upload(f, words, sizeof(words));
 	options.name = "many";
@@ -307,7 +309,7 @@ RUNNER_PROMISE(runner_inputs, that_do_not_fit_are_refused_by_name)
 		call.call.key_size = 4097;
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		call = new_call(&layer, x, 0);
-		call.use.flags = PHILOX_INFERENCE;
+		call.use.flags = PHILOX_PASS_INFERENCE;
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		call = new_call(&layer, x, 0);
 		call.use.reserved = 1;
@@ -345,7 +347,7 @@ static enum philox_status wrong_value_body(void *user, struct philox_run *run)
 	const void *rate;
 
 	(void)user;
-	FAILS(philox_run_value(run, 1, &rate), PHILOX_ERROR_INVALID);
+	FAILS(philox_run_param(run, 1, &rate), PHILOX_ERROR_INVALID);
 	return PHILOX_OK;
 }
 
@@ -354,7 +356,7 @@ static enum philox_status rate_body(void *user, struct philox_run *run)
 	struct valued *valued = user;
 	const void *rate;
 
-	OK(philox_run_value(run, 0, &rate));
+	OK(philox_run_param(run, 0, &rate));
 	cr_assert_eq((uintptr_t)rate % 16, 0);
 	return philox_memory_copy(valued->f->device, valued->to, rate, 16,
 				  philox_run_stream(run));
@@ -363,12 +365,12 @@ static enum philox_status rate_body(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 {
 	struct valued valued = {.f = f, .to = make_memory(f, 16)};
-	const struct philox_value value = {.name = "rate",
-					   .bytes = sizeof(double)};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	const struct philox_param_desc value = {.name = "rate",
+						.bytes = sizeof(double)};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_call_value given = {.size = sizeof(double)};
+	struct philox_call_param given = {.size = sizeof(double)};
 	struct philox_function *function;
 	uint64_t launched = 0;
 
@@ -404,7 +406,7 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 	options.name = "wrong";
 	options.body = wrong_value_body;
 	OK(philox_function_create(r, &options, &function));
-	given = (struct philox_call_value){&launched, 8};
+	given = (struct philox_call_param){&launched, 8};
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
 	NAMES("there is no value 1");
 }

@@ -118,15 +118,15 @@ static enum philox_status twice_body(void *user, struct philox_run *run)
 	struct philox_ticket none = {0, 0}, first;
 	struct philox_pass pass;
 
-	OK(philox_run_backward_begin(run, twice->region, none, PHILOX_RETAIN,
-				     &pass));
+	OK(philox_run_backward_begin(run, twice->region, none,
+				     PHILOX_PASS_RETAIN, &pass));
 	OK(philox_pass_ticket(&pass, &first));
 	OK(philox_backward_commit(&pass, 0));
-	OK(philox_run_backward_begin(run, twice->region, none, PHILOX_RETAIN,
-				     &pass));
+	OK(philox_run_backward_begin(run, twice->region, none,
+				     PHILOX_PASS_RETAIN, &pass));
 	OK(philox_backward_commit(&pass, 0));
 	twice->linked = philox_run_backward_begin(run, twice->region, first,
-						  PHILOX_RETAIN, &pass);
+						  PHILOX_PASS_RETAIN, &pass);
 	if (twice->linked != PHILOX_OK) {
 		snprintf(twice->message, sizeof(twice->message), "%s",
 			 philox_error_message());
@@ -139,12 +139,12 @@ static enum philox_status twice_body(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_misuse, of_one_ticket_for_two_uses_is_a_mismatch)
 {
 	struct twice twice = {.f = f, .region = make_region(f, "layer")};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct forward one = forward(f, twice.region);
 	struct forward two = forward(f, twice.region);
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 	struct philox_function *function;
 
 	options.name = "twice";
@@ -156,7 +156,8 @@ RUNNER_PROMISE(runner_misuse, of_one_ticket_for_two_uses_is_a_mismatch)
 	call.uses = uses;
 	call.n_uses = 2;
 	for (int i = 0; i < 5; i++) {
-		uses[0] = (struct philox_use){one.ticket, PHILOX_RETAIN, 0};
+		uses[0] = (struct philox_launch_pass){one.ticket,
+						      PHILOX_PASS_RETAIN, 0};
 		uses[1] = uses[0];
 		if (i < 2) {
 			FAILS(philox_function_call(function, &call),
@@ -190,7 +191,7 @@ static enum philox_status uses_outputs(struct layer *layer,
 
 	OK(philox_output_check(r, y));
 	OK(philox_output_set_data(r, y, layer));
-	OK(philox_output_data(r, y, &data));
+	OK(philox_output_get_data(r, y, &data));
 	cr_assert_eq(data, layer);
 	OK(philox_output_tie(r, y, owed.region, owed.ticket));
 	FAILS(philox_output_tie(r, y, owed.region, owed.ticket),
@@ -214,7 +215,7 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer source = make_layer(f, r, "source");
-	struct philox_function_options options = layer_options("eager", &layer);
+	struct philox_function_desc options = layer_options("eager", &layer);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&source, r, "source");
@@ -268,7 +269,7 @@ static void use_run(void *user)
 		run_of, layer_of->region, none, 0, &pass));
 	outcomes[6] = outcome_of(philox_run_refuse(run_of, "elsewhere"));
 	outcomes[7] = outcome_of(philox_run_again(run_of));
-	if (philox_run_value(run_of, 0, &value) == PHILOX_OK)
+	if (philox_run_param(run_of, 0, &value) == PHILOX_OK)
 		outcomes[0].status = PHILOX_OK;
 }
 
@@ -297,7 +298,7 @@ static enum philox_status lends_its_run(struct layer *layer,
 RUNNER_PROMISE(runner_misuse, of_a_run_on_another_thread_is_refused)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("eager", &layer);
+	struct philox_function_desc options = layer_options("eager", &layer);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&layer, r, "layer");

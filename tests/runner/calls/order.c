@@ -32,8 +32,9 @@ static void is_read_before_it_is_written(const char *device)
 	struct fixture f;
 	struct philox_runner *r;
 	struct layer layer;
-	struct philox_function_options options;
-	struct philox_input input = {.name = "x", .kind = PHILOX_INPUT_COPIED};
+	struct philox_function_desc options;
+	struct philox_input_desc input = {.name = "x",
+					  .kind = PHILOX_INPUT_COPIED};
 	struct layer_call call;
 	struct numbers got;
 	uint32_t *x[2];
@@ -53,7 +54,8 @@ static void is_read_before_it_is_written(const char *device)
 	OK(philox_device_synchronize(f.device));
 	atomic_store(&may_go_on, 0);
 	call_on(&layer, f.side, &call, x[0]);
-	OK(philox_launch_host(f.device, f.side, wait_until_it_may, "", 1));
+	OK(philox_stream_launch_host(f.device, f.side, wait_until_it_may, "",
+				     1));
 	OK(philox_memory_copy(f.device, &got, call.outputs[1].address,
 			      sizeof(got), f.side));
 	for (int k = 0; k < 2; k++)

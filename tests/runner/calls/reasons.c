@@ -88,9 +88,9 @@ RUNNER_PROMISE(runner_reasons, of_what_was_destroyed)
 
 RUNNER_PROMISE(runner_reasons, of_an_input_that_is_copied)
 {
-	struct philox_function_options options;
-	struct philox_input input = {.name = "x",
-				     .kind = PHILOX_INPUT_AUTOMATIC};
+	struct philox_function_desc options;
+	struct philox_input_desc input = {.name = "x",
+					  .kind = PHILOX_INPUT_AUTOMATIC};
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x[4];
 

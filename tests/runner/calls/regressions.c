@@ -21,7 +21,7 @@ enum { BYTES = WORDS * sizeof(uint32_t) };
 static void make_with(struct layer *layer, struct philox_runner *r,
 		      const char *name, const struct philox_policy *policy)
 {
-	struct philox_function_options options = layer_options(name, layer);
+	struct philox_function_desc options = layer_options(name, layer);
 
 	options.policy = *policy;
 	make_function_of(layer, r, &options);
@@ -355,14 +355,14 @@ static struct philox_region *shared_region(struct fixture *f,
 					   struct philox_generator *generator,
 					   const char *name)
 {
-	static const struct philox_op ops[] = {{"op", 1, 4}};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	static const struct philox_op_desc ops[] = {{"op", 1, 4}};
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = name;
 	options.generator = generator;
-	options.flags = PHILOX_SHARED;
+	options.flags = PHILOX_REGION_SHARED;
 	options.pending = 8;
 	options.ops = ops;
 	options.n_ops = 1;
@@ -418,8 +418,8 @@ static struct philox_function *shared_function(
 	struct philox_runner *r, struct shared *shared,
 	enum philox_status (*body)(void *, struct philox_run *), uint32_t dry)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = "shared";
@@ -435,7 +435,7 @@ RUNNER_PROMISE(runner_regressions,
 {
 	struct shared shared = {.abort = 0};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 	struct philox_function *function;
 
 	make_shared(f, &shared);
@@ -450,7 +450,7 @@ RUNNER_PROMISE(runner_regressions, a_dry_backward_can_be_aborted)
 {
 	struct shared shared = {.abort = 1};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_function *function;
 
 	make_shared(f, &shared);
@@ -465,7 +465,7 @@ RUNNER_PROMISE(runner_regressions, a_dry_backward_ends_no_other_forward)
 {
 	struct shared shared = {.begin = 1};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_function *function;
 	struct philox_pass pass;
 
@@ -493,7 +493,7 @@ static enum philox_status retain_at_the_end(void *user, struct philox_run *run)
 	for (int i = 0; i < 2; i++) {
 		TRY(philox_run_backward_begin(run, shared->regions[0], ticket,
 					      0, &pass));
-		TRY(philox_backward_commit(&pass, i ? 0 : PHILOX_RETAIN));
+		TRY(philox_backward_commit(&pass, i ? 0 : PHILOX_PASS_RETAIN));
 	}
 	return PHILOX_OK;
 }
@@ -501,11 +501,11 @@ static enum philox_status retain_at_the_end(void *user, struct philox_run *run)
 static void retain_in(struct fixture *f, struct philox_runner *r,
 		      const char *name, uint32_t warmups)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct shared shared = {.f = f};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_function *function;
 
 	shared.regions[0] = make_region(f, name);
@@ -552,12 +552,12 @@ static enum philox_status hand_on(void *user, struct philox_run *run)
 
 RUNNER_PROMISE(runner_regressions, memory_stays_until_the_last_handle_of_it)
 {
-	static const struct philox_input x = {.name = "x"};
-	static const struct philox_output_info y = {.name = "y"};
+	static const struct philox_input_desc x = {.name = "x"};
+	static const struct philox_output_desc y = {.name = "y"};
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call made = new_call(&layer, make_words(f, 3), 0);
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct passing passing = {.runner = r};
 	struct philox_function *function;
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -701,9 +701,9 @@ static enum philox_status give_big(void *user, struct philox_run *run)
 static struct philox_function *big_function(struct philox_runner *r,
 					    const char *name)
 {
-	static const struct philox_output_info y = {.name = "y"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc y = {.name = "y"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = name;
@@ -717,17 +717,17 @@ static struct philox_function *big_function(struct philox_runner *r,
 /* Work of some 100 ms that reads an output in the end. */
 static void read_late(struct fixture *f, const struct philox_output *output)
 {
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 	void *to = make_memory(f, BIG);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = 32 << 20;
 	fill.out = make_memory(f, (size_t)128 << 20);
 	OK(philox_forward_begin(make_region(f, "late"), f->side,
-				PHILOX_INFERENCE, &pass));
+				PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_pass_fill(&pass, 0, 0, &fill));
 	OK(philox_forward_commit(&pass, &ticket));
 	OK(philox_memory_copy(f->device, to, output->address, BIG, f->side));
@@ -743,8 +743,7 @@ Test(runner_regressions, memory_is_not_unmapped_under_work_before_its_release,
 {
 	struct fixture f;
 	struct philox_runner *r;
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_function *function;
 	struct philox_pool_block block;

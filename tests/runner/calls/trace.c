@@ -100,7 +100,7 @@ Test(runner_trace, each_call_is_a_slice_that_says_how_it_was_executed)
  * since there are too many such. */
 static void moving_calls(void)
 {
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	struct fixture f;
 	struct philox_runner *r;
 	struct layer layer;

@@ -18,16 +18,17 @@ struct leaver {
 
 static enum philox_status leaving_body(void *user, struct philox_run *run)
 {
-	const unsigned inference = PHILOX_INFERENCE | PHILOX_ON_DEVICE;
+	const unsigned inference =
+		PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE;
 	const struct philox_ticket none = {0, 0};
 	struct leaver *leaver = user;
 	struct philox_region *region = leaver->region;
 	struct philox_ticket ticket;
 
 	OK(philox_run_forward_begin(run, region, inference, &leaver->left[0]));
-	OK(philox_run_forward_begin(run, region, PHILOX_ON_DEVICE,
+	OK(philox_run_forward_begin(run, region, PHILOX_PASS_ON_DEVICE,
 				    &leaver->left[1]));
-	OK(philox_run_backward_begin(run, region, none, PHILOX_ON_DEVICE,
+	OK(philox_run_backward_begin(run, region, none, PHILOX_PASS_ON_DEVICE,
 				     &leaver->left[2]));
 	if (leaver->leaves)
 		return leaver->returns;
@@ -39,8 +40,8 @@ static enum philox_status leaving_body(void *user, struct philox_run *run)
 static void make_leaver(struct leaver *leaver, struct philox_runner *r,
 			const struct philox_policy *policy)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = "leaver";
 	options.body = leaving_body;
@@ -53,7 +54,7 @@ static void make_leaver(struct leaver *leaver, struct philox_runner *r,
 static enum philox_status call_leaver(struct leaver *leaver,
 				      enum philox_call_kind *kind)
 {
-	struct philox_use uses[LEFT] = {{.flags = 0}};
+	struct philox_launch_pass uses[LEFT] = {{.flags = 0}};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	enum philox_status status;
 
@@ -86,7 +87,8 @@ static void begin_others(struct leaver *leaver, struct philox_pass *others)
 {
 	for (int i = 0; i < LEFT; i++)
 		OK(philox_forward_begin(leaver->region, leaver->f->stream,
-					PHILOX_INFERENCE | PHILOX_ON_DEVICE,
+					PHILOX_PASS_INFERENCE |
+						PHILOX_PASS_ON_DEVICE,
 					&others[i]));
 }
 
@@ -223,8 +225,8 @@ static enum philox_status copying_body(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_left_open, copies_of_passes_that_have_ended)
 {
 	struct leaver leaver = {.f = f, .region = make_region(f, "layer")};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	enum philox_call_kind kind;
 
 	options.name = "copying";

@@ -40,7 +40,7 @@ RUNNER_PROMISE(runner_outputs, stay_as_they_are_until_they_are_released)
 RUNNER_PROMISE(runner_outputs, may_be_recorded_beside_others)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_words(f, 3);
 	struct layer_call one, two;
 
@@ -71,7 +71,7 @@ RUNNER_PROMISE(runner_outputs, of_a_replay_are_no_other_call_s_memory)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer other = make_layer(f, r, "other");
-	struct philox_function_options options = layer_options("other", &other);
+	struct philox_function_desc options = layer_options("other", &other);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&layer, r, "layer");
@@ -143,7 +143,7 @@ RUNNER_PROMISE(runner_outputs, that_are_over_are_stale_and_say_why)
 		FAILS(philox_output_check(r, &first.outputs[0]),
 		      PHILOX_ERROR_STALE);
 		NAMES("overwritten by call");
-		FAILS(philox_output_data(r, &first.outputs[0], &data),
+		FAILS(philox_output_get_data(r, &first.outputs[0], &data),
 		      PHILOX_ERROR_STALE);
 		FAILS(philox_output_set_data(r, &first.outputs[0], f),
 		      PHILOX_ERROR_STALE);
@@ -170,10 +170,10 @@ RUNNER_PROMISE(runner_outputs, lose_the_caller_s_data_when_handed_out_again)
 		void *data = &layer;
 
 		OK(try_call(&layer, &call));
-		OK(philox_output_data(r, &call.outputs[0], &data));
+		OK(philox_output_get_data(r, &call.outputs[0], &data));
 		cr_assert_null(data, "call %d", i);
 		OK(philox_output_set_data(r, &call.outputs[0], f));
-		OK(philox_output_data(r, &call.outputs[0], &data));
+		OK(philox_output_get_data(r, &call.outputs[0], &data));
 		cr_assert_eq(data, f);
 		release_outputs(&layer, &call);
 	}
@@ -263,7 +263,7 @@ RUNNER_PROMISE(runner_outputs, may_live_as_long_as_a_ticket)
 		after = new_call(&back, call.outputs[1].address, 0);
 		after.x.output = &call.outputs[1];
 		after.use.ticket = call.use.ticket;
-		after.use.flags = PHILOX_RETAIN;
+		after.use.flags = PHILOX_PASS_RETAIN;
 		OK(try_call(&back, &after));
 		release_outputs(&back, &after);
 		cr_assert_eq(tied.released, 0, "retained");
@@ -306,11 +306,11 @@ static struct philox_function *make_aliases(struct philox_runner *r,
 					    struct aliases *aliases,
 					    const char *name, uint32_t kind)
 {
-	const struct philox_input x = {.name = "x", .kind = kind};
-	const struct philox_output_info outputs[] = {
+	const struct philox_input_desc x = {.name = "x", .kind = kind};
+	const struct philox_output_desc outputs[] = {
 		{.name = "y"}, {.name = "part"}, {.name = "x again"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = name;
@@ -505,10 +505,10 @@ enum { WRONGS = 10 };
 RUNNER_PROMISE(runner_outputs, that_are_wrong_fail_the_call)
 {
 	struct aliases aliases = {.f = f};
-	const struct philox_input x = {.name = "x"};
-	const struct philox_output_info output = {.name = "y"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	const struct philox_input_desc x = {.name = "x"};
+	const struct philox_output_desc output = {.name = "y"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_call_input given = {.address = make_words(f, 6),
 					  .bytes = BYTES};

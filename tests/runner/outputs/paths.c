@@ -102,7 +102,7 @@ static void call_something(struct layer *layer, unsigned of)
 	read_something(&made->call, w.n);
 	if (layer->backward) {
 		made->call.use.ticket = w.made[of].call.use.ticket;
-		made->call.use.flags = PHILOX_RETAIN;
+		made->call.use.flags = PHILOX_PASS_RETAIN;
 	}
 	OK(try_call(layer, &made->call));
 	for (int i = 0; i < 2; i++) {
@@ -192,8 +192,8 @@ static void begin_step(unsigned flags)
 				w.made[i].tied[k] = CALLS;
 		}
 	}
-	OK(philox_step_begin(w.runner, below(2) ? w.f->stream : w.f->side,
-			     flags, &kept));
+	OK(philox_runner_step_begin(
+		w.runner, below(2) ? w.f->stream : w.f->side, flags, &kept));
 	cr_assert_eq(kept, expected, "%zu are kept, not %zu", kept, expected);
 }
 
@@ -235,7 +235,7 @@ static void operate(void)
 	else if (what < 18)
 		tie_something();
 	else if (what < 19 || count_kind(WITH_GOOD) > GOODS)
-		begin_step(below(8) ? 0 : PHILOX_STEP_ALL);
+		begin_step(below(8) ? 0 : PHILOX_STEP_RELEASE_ALL);
 }
 
 static void open_world(struct fixture *f, struct philox_runner *r)

@@ -18,7 +18,7 @@ static void release_saved(void *user, philox_stream stream)
 
 	OK(philox_output_check(r, &saved->call.outputs[0]));
 	OK(philox_output_set_data(r, &saved->call.outputs[0], saved));
-	OK(philox_output_data(r, &saved->call.outputs[0], &data));
+	OK(philox_output_get_data(r, &saved->call.outputs[0], &data));
 	for (int i = 0; i < 2; i++) {
 		struct philox_output *output = &saved->call.outputs[i];
 
@@ -52,8 +52,8 @@ RUNNER_PROMISE(runner_releases, may_come_within_a_call_that_fails)
 {
 	struct layer source = make_layer(f, r, "source");
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&source, r, "source");
@@ -83,7 +83,7 @@ RUNNER_PROMISE(runner_releases, may_come_within_a_call_that_fails)
 
 /* A launch that fails leaves the ticket, its context and its ties; one that
  * succeeds releases them once. The n-th device call fails; 0: there are fewer.
- * */
+ *  */
 static int launch_fails_at(struct fixture *f, struct duo *duo, uint64_t n)
 {
 	struct saved saved = {.layer = &duo->forth,
@@ -91,7 +91,7 @@ static int launch_fails_at(struct fixture *f, struct duo *duo, uint64_t n)
 	struct layer_call other = made_call(&duo->forth, duo->x, 0);
 	struct philox_ticket ticket = saved.call.use.ticket;
 	struct layer_call after = new_call(&duo->back, duo->x, 0);
-	uint64_t calls = philox_device_calls(f->device, NULL);
+	uint64_t calls = philox_device_call_count(f->device, NULL);
 	enum philox_status status;
 
 	OK(philox_ticket_attach(duo->forth.region, ticket, &saved,
@@ -100,7 +100,7 @@ static int launch_fails_at(struct fixture *f, struct duo *duo, uint64_t n)
 	after.use.ticket = ticket;
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = try_call(&duo->back, &after);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	if (status != PHILOX_OK) {
 		cr_assert_eq(saved.released, 0);
@@ -162,7 +162,8 @@ static void try_everything(void *user, philox_stream stream)
 	if (busy->within) {
 		FAILS(try_call(forth, &call), PHILOX_ERROR_BUSY);
 		FAILS(try_prepare(forth, &call, 1, NULL), PHILOX_ERROR_BUSY);
-		FAILS(philox_step_begin(r, stream, PHILOX_STEP_ALL, NULL),
+		FAILS(philox_runner_step_begin(r, stream,
+					       PHILOX_STEP_RELEASE_ALL, NULL),
 		      PHILOX_ERROR_BUSY);
 		FAILS(philox_function_destroy(forth->function),
 		      PHILOX_ERROR_BUSY);
@@ -243,8 +244,8 @@ RUNNER_PROMISE(runner_releases, may_meet_a_tie_within_a_call)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct both both = {.layer = &layer};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 	uint32_t *x = make_words(f, 3);
 

@@ -19,23 +19,23 @@ RUNNER_PROMISE(runner_step_errors, name_what_is_wrong_and_change_nothing)
 
 		OK(philox_ticket_release(layer.region, call.use.ticket,
 					 f->stream));
-		FAILS(philox_step_begin(r, f->stream, 2, &kept),
+		FAILS(philox_runner_step_begin(r, f->stream, 2, &kept),
 		      PHILOX_ERROR_INVALID);
 		NAMES("flags");
-		FAILS(philox_step_begin(r, f->stream, PHILOX_STEP_ALL | 8,
-					NULL),
+		FAILS(philox_runner_step_begin(
+			      r, f->stream, PHILOX_STEP_RELEASE_ALL | 8, NULL),
 		      PHILOX_ERROR_INVALID);
-		FAILS(philox_step_begin(NULL, f->stream, 0, &kept),
+		FAILS(philox_runner_step_begin(NULL, f->stream, 0, &kept),
 		      PHILOX_ERROR_INVALID);
 		record_begin(f);
-		captured_forward(f, layer.region, PHILOX_INFERENCE, array);
-		FAILS(philox_step_begin(r, f->stream, 0, &kept),
+		captured_forward(f, layer.region, PHILOX_PASS_INFERENCE, array);
+		FAILS(philox_runner_step_begin(r, f->stream, 0, &kept),
 		      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 		graph = record_end(f);
 		OK(philox_graph_destroy(graph));
 		cr_assert_eq(kept, 77);
 		GOOD(r, &call);
-		OK(philox_step_begin(r, f->stream, 0, &kept));
+		OK(philox_runner_step_begin(r, f->stream, 0, &kept));
 		cr_assert_eq(kept, 0);
 		OVER(r, &call);
 	}
@@ -54,18 +54,19 @@ static struct beginner beginner;
 static void begin_step(void *user)
 {
 	(void)user;
-	beginner.outcome = outcome_of(philox_step_begin(
-		beginner.runner, beginner.stream, PHILOX_STEP_ALL, NULL));
+	beginner.outcome = outcome_of(
+		philox_runner_step_begin(beginner.runner, beginner.stream,
+					 PHILOX_STEP_RELEASE_ALL, NULL));
 }
 
 static enum philox_status step_within(struct layer *layer,
 				      struct philox_run *run)
 {
 	(void)run;
-	FAILS(philox_step_begin(layer->runner, layer->f->side, 0, NULL),
+	FAILS(philox_runner_step_begin(layer->runner, layer->f->side, 0, NULL),
 	      PHILOX_ERROR_BUSY);
-	FAILS(philox_step_begin(layer->runner, layer->f->side, PHILOX_STEP_ALL,
-				NULL),
+	FAILS(philox_runner_step_begin(layer->runner, layer->f->side,
+				       PHILOX_STEP_RELEASE_ALL, NULL),
 	      PHILOX_ERROR_BUSY);
 	on_thread(begin_step, NULL);
 	GAVE(beginner.outcome, PHILOX_ERROR_BUSY);
@@ -138,12 +139,12 @@ RUNNER_PROMISE(runner_step_errors, do_not_come_of_tickets_that_end_elsewhere)
 		size_t kept = 0;
 
 		ender = (struct ender){&layer, owed.use.ticket, {0}};
-		OK(philox_step_begin(r, f->stream, 0, &kept));
+		OK(philox_runner_step_begin(r, f->stream, 0, &kept));
 		cr_assert_eq(kept, 2);
 		call = made_call(&busy, x, 0);
 		OK(philox_ticket_release(busy.region, call.use.ticket,
 					 f->stream));
-		OK(philox_step_begin(r, f->stream, 0, &kept));
+		OK(philox_runner_step_begin(r, f->stream, 0, &kept));
 		cr_assert_eq(kept, 0);
 		OVER(r, &owed);
 		OVER(r, &call);
@@ -172,7 +173,7 @@ SLOW_PROMISE(runner_step_errors, never_come_from_memory_that_is_still_read)
 		delay(f, f->side);
 		OK(philox_memory_copy(f->device, &got, call.outputs[0].address,
 				      BYTES, f->side));
-		OK(philox_step_begin(r, f->side, 0, NULL));
+		OK(philox_runner_step_begin(r, f->side, 0, NULL));
 		kind_of_call(&layer, x, 0);
 		OK(philox_device_synchronize(f->device));
 		SAME(got, predict(0, "layer", 8 * i), "step %u", i);
@@ -194,7 +195,7 @@ RUNNER_PROMISE(runner_step_errors, do_not_come_of_the_legacy_stream)
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * i), "step %u", i);
 		OK(philox_ticket_release(layer.region, call.use.ticket, NULL));
-		OK(philox_step_begin(r, NULL, 0, NULL));
+		OK(philox_runner_step_begin(r, NULL, 0, NULL));
 		OVER(r, &call);
 	}
 	cr_assert_eq(counts_of(&layer).missed_live, 0);
@@ -209,27 +210,27 @@ static int fail_at(struct fixture *f, struct philox_runner *r,
 	struct layer_call owed = made_call(layer, x, 0);
 	struct layer_call done = made_call(layer, x, 0);
 	struct numbers saw = read_numbers(f, done.outputs[0].address);
-	uint64_t calls = philox_device_calls(f->device, NULL);
+	uint64_t calls = philox_device_call_count(f->device, NULL);
 	size_t kept = 77;
 	enum philox_status status;
 
 	OK(philox_ticket_release(layer->region, done.use.ticket, f->stream));
-	calls = philox_device_calls(f->device, NULL);
+	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
-	status = philox_step_begin(r, f->side, 0, &kept);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	status = philox_runner_step_begin(r, f->side, 0, &kept);
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	GOOD(r, &owed);
 	if (status != PHILOX_OK) {
 		cr_assert_eq(kept, 77);
 		GOOD(r, &done);
 		SAME(read_numbers(f, done.outputs[0].address), saw, "kept");
-		OK(philox_step_begin(r, f->side, 0, &kept));
+		OK(philox_runner_step_begin(r, f->side, 0, &kept));
 	}
 	cr_assert_eq(kept, 2);
 	OVER(r, &done);
 	OK(philox_ticket_release(layer->region, owed.use.ticket, f->side));
-	OK(philox_step_begin(r, f->side, 0, &kept));
+	OK(philox_runner_step_begin(r, f->side, 0, &kept));
 	cr_assert_eq(kept, 0);
 	OVER(r, &owed);
 	kind_of_call(layer, x, 0);

@@ -60,11 +60,11 @@ static enum philox_status do_nothing(void *user, struct philox_run *run)
 
 static struct philox_function *make_joining(struct philox_runner *r)
 {
-	static const struct philox_input inputs[] = {
+	static const struct philox_input_desc inputs[] = {
 		{.name = "one", .kind = PHILOX_INPUT_COPIED},
 		{.name = "other", .kind = PHILOX_INPUT_COPIED}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = "joining";
@@ -162,7 +162,7 @@ RUNNER_PROMISE(runner_step_paths, end_each_path_by_itself)
 			STEP(r, f->stream, 2 * (3 - i));
 			plain_backward(&duo.back, calls[order[i]].use.ticket,
 				       f->stream, 0);
-			OK(philox_step_begin(r, f->stream, 0, NULL));
+			OK(philox_runner_step_begin(r, f->stream, 0, NULL));
 			for (unsigned k = 0; k < 3; k++)
 				cr_assert_eq(good_outputs(r, &calls[order[k]]),
 					     k <= i ? 0 : 2);
@@ -180,10 +180,10 @@ RUNNER_PROMISE(runner_step_paths, keep_a_path_while_its_ticket_is_retained)
 		struct layer_call call = made_call(&duo.forth, duo.x, 0),
 				  after[2];
 
-		after[0] = made_backward(&duo.back, &call, PHILOX_RETAIN);
+		after[0] = made_backward(&duo.back, &call, PHILOX_PASS_RETAIN);
 		STEP(r, f->stream, 4);
 		GOOD(r, &after[0]);
-		after[1] = made_backward(&duo.back, &call, PHILOX_RETAIN);
+		after[1] = made_backward(&duo.back, &call, PHILOX_PASS_RETAIN);
 		STEP(r, f->stream, 6);
 		SAME(read_numbers(f, after[1].outputs[0].address),
 		     read_numbers(f, call.outputs[0].address), "%u", i);
@@ -220,11 +220,11 @@ static enum philox_status joins(void *user, struct philox_run *run)
 static void make_join(struct layer *join, struct fixture *f,
 		      struct philox_runner *r)
 {
-	static const struct philox_input inputs[] = {{.name = "a"},
-						     {.name = "b"}};
-	static const struct philox_output_info z = {.name = "z"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_input_desc inputs[] = {{.name = "a"},
+							  {.name = "b"}};
+	static const struct philox_output_desc z = {.name = "z"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	*join = (struct layer){.f = f, .runner = r};
 	options.name = "join";

@@ -24,7 +24,7 @@ RUNNER_PROMISE(runner_steps, release_what_calls_gave_so_far)
 		GOOD(r, &call);
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * i), "step %u", i);
-		OK(philox_step_begin(r, f->stream, 0, NULL));
+		OK(philox_runner_step_begin(r, f->stream, 0, NULL));
 		OVER(r, &call);
 		FAILS(philox_output_release(r, &call.outputs[0], f->stream),
 		      PHILOX_ERROR_STALE);
@@ -44,7 +44,7 @@ static enum philox_status owes_nothing(void *user, struct philox_run *run)
 	void *y;
 
 	OK(philox_run_alloc(run, BYTES, 0, "y", &y));
-	OK(philox_run_forward_begin(run, layer->region, PHILOX_INFERENCE,
+	OK(philox_run_forward_begin(run, layer->region, PHILOX_PASS_INFERENCE,
 				    &pass));
 	OK(philox_forward_commit(&pass, NULL));
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
@@ -58,11 +58,11 @@ static enum philox_status owes_nothing(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_steps, end_for_calls_that_owe_nothing)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	static const struct philox_output_info y = {.name = "y"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc y = {.name = "y"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 	struct philox_output out;
 
 	options.name = "layer";
@@ -125,7 +125,8 @@ RUNNER_PROMISE(runner_steps, may_release_everything_all_the_same)
 		next = made_call_on(&duo.forth, &call, 1);
 		tie_outputs(&duo.forth, &next, duo.forth.region,
 			    call.use.ticket);
-		OK(philox_step_begin(r, f->stream, PHILOX_STEP_ALL, &kept));
+		OK(philox_runner_step_begin(r, f->stream,
+					    PHILOX_STEP_RELEASE_ALL, &kept));
 		cr_assert_eq(kept, 0);
 		OVER(r, &call);
 		OVER(r, &next);
@@ -202,8 +203,8 @@ RUNNER_PROMISE(runner_steps, leave_no_output_to_be_reported)
 		if (i % 2)
 			let_go(&layer, &call);
 		else
-			OK(philox_step_begin(mine, f->side, PHILOX_STEP_ALL,
-					     NULL));
+			OK(philox_runner_step_begin(
+				mine, f->side, PHILOX_STEP_RELEASE_ALL, NULL));
 		OVER(mine, &call);
 	}
 	OK(philox_device_synchronize(f->device));

@@ -75,10 +75,10 @@ RUNNER_PROMISE(runner_tickets, are_kept_by_retain_in_every_kind_of_call)
 	for (unsigned round = 0; round < 4; round++) {
 		struct forward made = call_forward(&two.forth, two.x, 0);
 
-		call_backward(&two, &made, PHILOX_RETAIN);
-		call_backward(&two, &made, PHILOX_RETAIN);
+		call_backward(&two, &made, PHILOX_PASS_RETAIN);
+		call_backward(&two, &made, PHILOX_PASS_RETAIN);
 		PENDING(two.forth.region, 1);
-		backward(f, &made, PHILOX_RETAIN);
+		backward(f, &made, PHILOX_PASS_RETAIN);
 		call_backward(&two, &made, 0);
 		PENDING(two.forth.region, 0);
 		refuse_backward(&two, &made, PHILOX_ERROR_RELEASED);
@@ -253,7 +253,8 @@ static enum philox_status several_body(void *user, struct philox_run *run)
 	if (s->leave_open)
 		return PHILOX_OK;
 	OK(philox_forward_commit(&pass, &made));
-	OK(philox_run_backward_begin(run, s->two, none, PHILOX_RETAIN, &pass));
+	OK(philox_run_backward_begin(run, s->two, none, PHILOX_PASS_RETAIN,
+				     &pass));
 	OK(philox_pass_ticket(&pass, &named));
 	draw(&pass, s->b);
 	OK(philox_backward_commit(&pass, 0));
@@ -272,8 +273,8 @@ static enum philox_status several_body(void *user, struct philox_run *run)
 static struct philox_function *make_several(struct philox_runner *r,
 					    struct several *s, const char *name)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_function *function;
 
 	options.name = name;
@@ -295,14 +296,14 @@ RUNNER_PROMISE(runner_tickets, of_several_passes_are_in_order_of_begin)
 
 	for (unsigned i = 0; i < 6; i++) {
 		struct forward two = forward(f, s.two);
-		struct philox_use uses[2] = {{{5, 5}, 0, 0},
-					     {two.ticket, 0, 0}};
+		struct philox_launch_pass uses[2] = {{{5, 5}, 0, 0},
+						     {two.ticket, 0, 0}};
 		struct philox_call call = PHILOX_INIT(struct philox_call);
 
 		call.stream = f->stream;
 		call.uses = uses;
 		call.n_uses = 2;
-		uses[1].flags = i % 2 ? PHILOX_RETAIN : 0;
+		uses[1].flags = i % 2 ? PHILOX_PASS_RETAIN : 0;
 		OK(philox_function_call(function, &call));
 		cr_assert_eq(uses[0].ticket.serial, 0, "used up in the body");
 		SAME(read_numbers(f, s.a), predict(0, "one", 4 * i), "a");
@@ -350,7 +351,7 @@ RUNNER_PROMISE(runner_tickets, of_bodies_that_leave_passes_open_are_refused)
 			    .b = make_array(f),
 			    .c = make_array(f)};
 	struct philox_function *function = make_several(r, &s, "several");
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.stream = f->stream;
@@ -388,8 +389,8 @@ RUNNER_PROMISE(runner_tickets, of_bodies_that_leave_passes_open_are_refused)
 RUNNER_PROMISE(runner_tickets, of_passes_begun_by_themselves_are_no_recording_s)
 {
 	struct several s = {.f = f, .one = make_region(f, "one"), .alone = 1};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_function *function;
 

@@ -40,7 +40,8 @@ RUNNER_PROMISE(runner_tie_ends, leave_the_saved_context_of_the_ticket_alone)
 		cr_assert_eq(saved, &duo);
 		FAILS(philox_ticket_attach(region, ticket, f, count_release),
 		      PHILOX_ERROR_EXISTS);
-		plain_backward(&duo.forth, ticket, f->stream, PHILOX_RETAIN);
+		plain_backward(&duo.forth, ticket, f->stream,
+			       PHILOX_PASS_RETAIN);
 		cr_assert_eq(released, 0);
 		plain_backward(&duo.forth, ticket, f->stream, 0);
 		cr_assert_eq(released, 1);
@@ -63,8 +64,8 @@ RUNNER_PROMISE(runner_tie_ends, are_gone_when_the_output_is_released_otherwise)
 		if (i % 2)
 			release_outputs(&duo.forth, &call);
 		else
-			OK(philox_step_begin(r, f->stream, PHILOX_STEP_ALL,
-					     NULL));
+			OK(philox_runner_step_begin(
+				r, f->stream, PHILOX_STEP_RELEASE_ALL, NULL));
 		OVER(r, &call);
 		next = made_call(&duo.forth, duo.x, 0);
 		saw = read_numbers(f, next.outputs[0].address);
@@ -146,11 +147,11 @@ static enum philox_status shares(void *user, struct philox_run *run)
 
 RUNNER_PROMISE(runner_tie_ends, free_shared_memory_after_its_last_handle)
 {
-	static const struct philox_input x = {.name = "x"};
-	static const struct philox_output_info infos[] = {
+	static const struct philox_input_desc x = {.name = "x"};
+	static const struct philox_output_desc infos[] = {
 		{.name = "y"}, {.name = "half"}, {.name = "x again"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call_input given = {.address = make_words(f, 6),
 					  .bytes = BYTES};
 	struct philox_call call = PHILOX_INIT(struct philox_call);

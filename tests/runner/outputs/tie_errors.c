@@ -202,7 +202,8 @@ RUNNER_PROMISE(runner_tie_errors, do_not_come_of_tickets_that_end_in_captures)
 		tie_outputs(&duo.forth, &call, duo.forth.region,
 			    call.use.ticket);
 		record_begin(f);
-		captured_forward(f, duo.forth.region, PHILOX_INFERENCE, array);
+		captured_forward(f, duo.forth.region, PHILOX_PASS_INFERENCE,
+				 array);
 		OK(philox_ticket_release(duo.forth.region, call.use.ticket,
 					 f->stream));
 		graph = record_end(f);
@@ -244,8 +245,8 @@ static void meddle(void *user)
 		philox_output_check(m->runner, &m->loose->outputs[0]));
 	m->set = outcome_of(
 		philox_output_set_data(m->runner, &m->loose->outputs[0], m));
-	m->get = outcome_of(
-		philox_output_data(m->runner, &m->loose->outputs[0], &data));
+	m->get = outcome_of(philox_output_get_data(
+		m->runner, &m->loose->outputs[0], &data));
 }
 
 static struct meddler *meddler;
@@ -264,7 +265,7 @@ RUNNER_PROMISE(runner_tie_errors, of_threads_do_not_keep_a_ticket_from_ending)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer busy = make_layer(f, r, "busy");
-	struct philox_function_options options = layer_options("eager", &busy);
+	struct philox_function_desc options = layer_options("eager", &busy);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&layer, r, "layer");
@@ -292,7 +293,7 @@ RUNNER_PROMISE(runner_tie_errors, of_threads_do_not_keep_a_ticket_from_ending)
 		GAVE(m.get, PHILOX_ERROR_BUSY);
 		OVER(r, &tied);
 		GOOD(r, &loose);
-		OK(philox_output_data(r, &loose.outputs[0], &data));
+		OK(philox_output_get_data(r, &loose.outputs[0], &data));
 		cr_assert_null(data, "nothing was changed");
 		plain_backward(&layer, loose.use.ticket, f->stream, 0);
 		GOOD(r, &loose);
@@ -311,7 +312,7 @@ static enum philox_status end_by(struct duo *duo, int way,
 				 struct layer_call *after,
 				 struct philox_graph *graph)
 {
-	struct philox_use use = {after->use.ticket, 0, 0};
+	struct philox_launch_pass use = {after->use.ticket, 0, 0};
 
 	switch (way) {
 	case BY_CALL:
@@ -332,14 +333,14 @@ static int fail_at(struct fixture *f, struct duo *duo, int way,
 	struct layer_call call = made_call(&duo->forth, duo->x, 0);
 	struct layer_call after = new_call(&duo->back, duo->x, 0);
 	struct numbers saw = read_numbers(f, call.outputs[0].address);
-	uint64_t calls = philox_device_calls(f->device, NULL);
+	uint64_t calls = philox_device_call_count(f->device, NULL);
 	enum philox_status status;
 
 	tie_outputs(&duo->forth, &call, duo->forth.region, call.use.ticket);
 	after.use.ticket = call.use.ticket;
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = end_by(duo, way, &after, graph);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	OK(philox_device_synchronize(f->device));
 	if (status == PHILOX_OK) {

@@ -147,7 +147,7 @@ SLOW_PROMISE(runner_tie_threads, leave_what_another_thread_s_stream_still_reads)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer busy = make_layer(f, r, "busy");
-	struct philox_function_options options = layer_options("busy", &busy);
+	struct philox_function_desc options = layer_options("busy", &busy);
 	uint32_t *x = make_words(f, 3);
 
 	make_function(&layer, r, "layer");

@@ -22,7 +22,7 @@ static void end_ticket(struct fixture *f, struct duo *duo,
 		       const struct layer_call *of, enum way way,
 		       struct philox_graph *graph, const char *text)
 {
-	struct philox_use use = {of->use.ticket, 0, 0};
+	struct philox_launch_pass use = {of->use.ticket, 0, 0};
 	struct layer_call after;
 
 	switch (way) {
@@ -38,8 +38,8 @@ static void end_ticket(struct fixture *f, struct duo *duo,
 		break;
 	case BY_NATIVE:
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
-		OK(philox_native_launch(f->device, native_exec(graph),
-					f->stream));
+		OK(philox_native_exec_launch(f->device, native_exec(graph),
+					     f->stream));
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		break;
 	case BY_RELEASE:
@@ -112,12 +112,13 @@ RUNNER_PROMISE(runner_ties, hold_while_the_ticket_is_retained)
 		tie_outputs(&duo.forth, &call, duo.forth.region,
 			    call.use.ticket);
 		for (int k = 0; k < 2; k++) {
-			after = made_backward(&duo.back, &call, PHILOX_RETAIN);
+			after = made_backward(&duo.back, &call,
+					      PHILOX_PASS_RETAIN);
 			release_outputs(&duo.back, &after);
 			GOOD(r, &call);
 		}
 		plain_backward(&duo.forth, call.use.ticket, f->side,
-			       PHILOX_RETAIN);
+			       PHILOX_PASS_RETAIN);
 		GOOD(r, &call);
 		SAME(read_numbers(f, call.outputs[0].address), saw, "%u", i);
 		after = made_backward(&duo.back, &call, 0);

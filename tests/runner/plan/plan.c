@@ -361,9 +361,9 @@ RUNNER_PROMISE(runner_plan, forgets_recordings_whose_region_is_destroyed)
 
 static void make_automatic(struct layer *layer, struct philox_runner *r)
 {
-	const struct philox_input input = {.name = "x",
-					   .kind = PHILOX_INPUT_AUTOMATIC};
-	struct philox_function_options options = layer_options("auto", layer);
+	const struct philox_input_desc input = {.name = "x",
+						.kind = PHILOX_INPUT_AUTOMATIC};
+	struct philox_function_desc options = layer_options("auto", layer);
 
 	options.inputs = &input;
 	make_function_of(layer, r, &options);
@@ -595,7 +595,7 @@ RUNNER_PROMISE(runner_plan, keeps_the_reason_of_a_function_that_was_destroyed)
 			new_call(&pair.there.back, pair.there.x, 0);
 
 		call.use.ticket = made.ticket;
-		call.use.flags = PHILOX_RETAIN;
+		call.use.flags = PHILOX_PASS_RETAIN;
 		OK(try_call(&pair.there.back, &call));
 		release_outputs(&pair.there.back, &call);
 	}
@@ -673,7 +673,7 @@ RUNNER_PROMISE(runner_plan, leaves_functions_that_it_does_not_know_as_they_are)
 	{
 		char *text = plan_of(r);
 
-		OK(philox_runner_load_text(then.r, text, strlen(text)));
+		OK(philox_plan_load_text(then.r, text, strlen(text)));
 		free(text);
 	}
 	KIND(&more, then.x[0], 0, PHILOX_CALL_WARMUP);
@@ -687,7 +687,7 @@ RUNNER_PROMISE(runner_plan, leaves_functions_that_it_does_not_know_as_they_are)
 RUNNER_PROMISE(runner_plan, of_functions_that_are_eager_is_loaded)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	struct again then;
 
 	options.flags = PHILOX_FUNCTION_EAGER;
@@ -729,12 +729,12 @@ RUNNER_PROMISE(runner_plan, goes_on_from_a_runner_that_had_one)
 
 /* --- memory --------------------------------------------------------------- */
 
-static struct philox_pool_figures figures_of(struct philox_runner *r)
+static struct philox_pool_stats figures_of(struct philox_runner *r)
 {
-	struct philox_pool_figures figures =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats figures =
+		PHILOX_INIT(struct philox_pool_stats);
 
-	OK(philox_pool_statistics(philox_runner_pool(r), &figures));
+	OK(philox_pool_get_stats(philox_runner_pool(r), &figures));
 	return figures;
 }
 

@@ -103,8 +103,8 @@ static void make_layers(struct program *p)
 
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		struct layer *layer = &p->layers[i];
-		struct philox_function_options options;
-		struct philox_input input = {
+		struct philox_function_desc options;
+		struct philox_input_desc input = {
 			.name = "x",
 			.kind = (uint32_t)pick(&chance, 6) % 4 % 3};
 
@@ -239,7 +239,7 @@ static void save_program(struct program *p)
 	cr_assert_lt(strlen(text), (size_t)TEXT);
 	memcpy(shared->context, text, strlen(text) + 1);
 	free(text);
-	OK(philox_runner_save_text(p->r, &text, NULL));
+	OK(philox_plan_save_text(p->r, &text, NULL));
 	cr_assert_lt(strlen(text), (size_t)TEXT);
 	memcpy(shared->plan, text, strlen(text) + 1);
 	free(text);
@@ -256,8 +256,8 @@ static void load_program(struct program *p)
 
 	OK(philox_context_load_text(p->f.context, shared->context,
 				    strlen(shared->context)));
-	OK(philox_runner_load_text(p->r, shared->plan, strlen(shared->plan)));
-	OK(philox_runner_save_text(p->r, &again, NULL));
+	OK(philox_plan_load_text(p->r, shared->plan, strlen(shared->plan)));
+	OK(philox_plan_save_text(p->r, &again, NULL));
 	cr_assert_str_eq(again, shared->plan);
 	free(again);
 	memcpy(p->held, shared->held, sizeof(p->held));

@@ -67,8 +67,8 @@ static enum philox_status same_body(void *user, struct philox_run *run)
 
 static void make_same(struct same *same, struct philox_runner *r)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = "same";
 	options.body = same_body;
@@ -99,7 +99,7 @@ RUNNER_PROMISE(runner_plan_shared, takes_memory_in_proportion_to_its_text)
 
 	make_same(&same, r);
 	before = bytes_in_use();
-	OK(philox_runner_load_text(r, text, size));
+	OK(philox_plan_load_text(r, text, size));
 	after = bytes_in_use();
 	cr_assert_leq(after - before, 16 * size, "%zu bytes for a text of %zu",
 		      after - before, size);
@@ -107,11 +107,11 @@ RUNNER_PROMISE(runner_plan_shared, takes_memory_in_proportion_to_its_text)
 	cr_assert_str_eq(again, text);
 	free(again);
 	/* a plan that takes its place gives that back */
-	OK(philox_runner_load_text(r, text, size));
+	OK(philox_plan_load_text(r, text, size));
 	cr_assert_leq(bytes_in_use() - before, 16 * size);
 	free(text);
 	text = plan_of_many(1, 1);
-	OK(philox_runner_load_text(r, text, strlen(text)));
+	OK(philox_plan_load_text(r, text, strlen(text)));
 	cr_assert_lt(bytes_in_use(), before + 65536);
 	free(text);
 }
@@ -122,7 +122,7 @@ RUNNER_PROMISE(runner_plan_shared, each_key_knows_what_its_body_did)
 	char *text = plan_of_many(2, 3);
 
 	make_same(&same, r);
-	OK(philox_runner_load_text(r, text, strlen(text)));
+	OK(philox_plan_load_text(r, text, strlen(text)));
 	FAILS(call_same(f, &same, 0), PHILOX_ERROR_MISMATCH);
 	NAMES("step 2 of its body is an allocation of 64 bytes");
 	same.allocations = 1;
@@ -141,7 +141,7 @@ RUNNER_PROMISE(runner_plan_shared, a_key_that_forgets_it_leaves_it_to_others)
 	char *text = plan_of_many(2, 3);
 
 	make_same(&same, r);
-	OK(philox_runner_load_text(r, text, strlen(text)));
+	OK(philox_plan_load_text(r, text, strlen(text)));
 	OK(call_same(f, &same, 1));
 	same.again = 0;
 	same.allocations = 5;

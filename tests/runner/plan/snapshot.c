@@ -95,7 +95,7 @@ RUNNER_PROMISE(runner_snapshot, has_the_counts_of_the_function)
 {
 	struct layer layer = make_layer(f, r, "a");
 	uint32_t *x = make_words(f, 1);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	char line[200];
 
 	make_function(&layer, r, "a");
@@ -194,10 +194,10 @@ RUNNER_PROMISE(runner_snapshot, says_the_id_of_other_memory)
 
 RUNNER_PROMISE(runner_snapshot, tells_copied_inputs_from_static_ones)
 {
-	static const struct philox_input copied = {.name = "x",
-						   .kind = PHILOX_INPUT_COPIED};
+	static const struct philox_input_desc copied = {
+		.name = "x", .kind = PHILOX_INPUT_COPIED};
 	struct layer layer = make_layer(f, r, "a");
-	struct philox_function_options options = layer_options("a", &layer);
+	struct philox_function_desc options = layer_options("a", &layer);
 	uint32_t *x = make_words(f, 1);
 
 	options.inputs = &copied;
@@ -298,7 +298,7 @@ RUNNER_PROMISE(runner_snapshot, has_a_pool_that_agrees_with_live_outputs)
 RUNNER_PROMISE(runner_snapshot, knows_an_eager_call_in_a_recording_s_place)
 {
 	struct layer layer = make_layer(f, r, "a");
-	struct philox_function_options options = layer_options("a", &layer);
+	struct philox_function_desc options = layer_options("a", &layer);
 	struct layer_call call;
 	uint32_t *x = make_words(f, 1);
 
@@ -333,7 +333,7 @@ static enum philox_status pass_on(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_snapshot, knows_the_recording_of_each_live_replay)
 {
 	struct layer layer = make_layer(f, r, "a");
-	struct philox_function_options options = layer_options("a", &layer);
+	struct philox_function_desc options = layer_options("a", &layer);
 	struct layer_call calls[4];
 	uint32_t *x = make_words(f, 1);
 	const char *at;
@@ -365,7 +365,7 @@ RUNNER_PROMISE(runner_snapshot, knows_the_recording_of_each_live_replay)
 static char *odd_calls(struct fixture *f, struct philox_runner *r)
 {
 	struct layer a = make_layer(f, r, "a"), b = make_layer(f, r, "b");
-	struct philox_function_options limited = layer_options("limited", &b);
+	struct philox_function_desc limited = layer_options("limited", &b);
 	struct layer_call made;
 	char *text;
 

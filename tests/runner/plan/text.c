@@ -83,13 +83,13 @@ static enum philox_status body(void *user, struct philox_run *run)
 	const void *rate;
 	void *y, *more;
 
-	OK(philox_run_value(run, 0, &rate));
+	OK(philox_run_param(run, 0, &rate));
 	OK(philox_run_alloc(run, 128, 0, "y", &y));
 	OK(philox_run_alloc(run, 300, 64, "more", &more));
 	OK(philox_run_forward_begin(run, whole->region, 0, &pass));
 	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_run_backward_begin(run, whole->region, ticket, PHILOX_RETAIN,
-				     &pass));
+	OK(philox_run_backward_begin(run, whole->region, ticket,
+				     PHILOX_PASS_RETAIN, &pass));
 	OK(philox_backward_commit(&pass, 0));
 	OK(philox_run_backward_begin(run, whole->region,
 				     (struct philox_ticket){0}, 0, &pass));
@@ -119,7 +119,7 @@ static void change_policy(struct philox_policy *policy, int field)
 static void make_whole(struct whole *whole, struct fixture *f,
 		       struct philox_runner *r, int change)
 {
-	struct philox_input inputs[] = {
+	struct philox_input_desc inputs[] = {
 		{.name = "x"},
 		{.name = change == INPUT_NAME ? "other" : "rest",
 		 .kind = change == INPUT_KIND ? PHILOX_INPUT_COPIED
@@ -127,14 +127,14 @@ static void make_whole(struct whole *whole, struct fixture *f,
 		 .flags = change == INPUT_FLAGS ? PHILOX_INPUT_MUTATED : 0,
 		 .alignment = change == INPUT_ALIGNMENT ? 8 : 4,
 		 .elements = change == INPUT_ELEMENTS ? 2 : 1}};
-	struct philox_output_info outputs[] = {
+	struct philox_output_desc outputs[] = {
 		{.name = change == OUTPUT_NAME ? "other" : "y",
 		 .elements = change == OUTPUT_ELEMENTS ? 0 : 1}};
-	struct philox_value values[] = {
+	struct philox_param_desc values[] = {
 		{.name = change == VALUE_NAME ? "other" : "rate",
 		 .bytes = change == VALUE_SIZE ? 8 : 4}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	*whole = (struct whole){.f = f, .region = make_region(f, "layer")};
 	options.name = change == NAME ? "hole" : "whole";
@@ -159,9 +159,10 @@ static void call_whole(struct whole *whole, const void *x, const void *rest,
 	const struct philox_call_input inputs[] = {
 		{.address = (void *)(uintptr_t)x, .bytes = 128},
 		{.address = (void *)(uintptr_t)rest, .bytes = 64}};
-	const struct philox_call_value value = {"rate", 4};
+	const struct philox_call_param value = {"rate", 4};
 	struct forward made = forward(whole->f, whole->region);
-	struct philox_use uses[2] = {{.flags = 0}, {.ticket = made.ticket}};
+	struct philox_launch_pass uses[2] = {{.flags = 0},
+					     {.ticket = made.ticket}};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.stream = whole->f->stream;
@@ -267,7 +268,7 @@ RUNNER_PROMISE(runner_plan_text, is_the_same_after_a_load)
 
 	make_whole(&whole, f, r, NOTHING);
 	for (int i = 0; i < 2; i++) { /* and over a plan */
-		OK(philox_runner_load_text(r, text, strlen(text)));
+		OK(philox_plan_load_text(r, text, strlen(text)));
 		again = plan_of(r);
 		cr_assert_str_eq(again, text);
 		free(again);
@@ -275,7 +276,7 @@ RUNNER_PROMISE(runner_plan_text, is_the_same_after_a_load)
 	/* a NUL is not counted, and need not be there */
 	again = malloc(strlen(text));
 	memcpy(again, text, strlen(text));
-	OK(philox_runner_load_text(r, again, strlen(text)));
+	OK(philox_plan_load_text(r, again, strlen(text)));
 	free(again);
 	free(text);
 }
@@ -286,7 +287,7 @@ RUNNER_PROMISE(runner_plan_text, of_a_new_runner_is_empty)
 
 	cr_assert(strstr(text, "\nrunner live 0 mapped 0\nchecksum "), "%s",
 		  text);
-	OK(philox_runner_load_text(r, text, strlen(text)));
+	OK(philox_plan_load_text(r, text, strlen(text)));
 	free(text);
 }
 
@@ -328,8 +329,8 @@ RUNNER_PROMISE(runner_plan_text, is_refused_by_a_runner_with_other_functions)
 RUNNER_PROMISE(runner_plan_text, fits_a_function_from_elsewhere)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
-	struct philox_input x = {.name = "x", .origin = "elsewhere.c:1"};
+	struct philox_function_desc options = layer_options("layer", &layer);
+	struct philox_input_desc x = {.name = "x", .origin = "elsewhere.c:1"};
 	struct again other;
 
 	make_function_of(&layer, r, &options);
@@ -377,7 +378,7 @@ RUNNER_PROMISE(runner_plan_text, is_loaded_before_calls)
 	make_function(&layer, r, "layer");
 	make_function(&other, r, "other");
 	text = plan_of(r);
-	OK(philox_runner_load_text(r, text, strlen(text)));
+	OK(philox_plan_load_text(r, text, strlen(text)));
 	call = new_call(&layer, make_words(f, 3), 0);
 	PREPARED(&layer, &call, 1, 1);
 	refused_as_late(r, text);
@@ -404,7 +405,7 @@ RUNNER_PROMISE(runner_plan_text, is_not_loaded_over_calls_of_a_plan)
 	settle(&layer, x[0], 0);
 	again_open(&then, f, r, &plain);
 	text = plan_of(r);
-	OK(philox_runner_load_text(then.r, text, strlen(text)));
+	OK(philox_plan_load_text(then.r, text, strlen(text)));
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_WARMUP);
 	refused_as_late(then.r, text);
 	free(text);
@@ -447,11 +448,11 @@ RUNNER_PROMISE(runner_plan_text, that_has_a_bit_flipped_is_refused)
 		status = text[12] > '1' && text[12] <= '9'
 				 ? PHILOX_ERROR_UNSUPPORTED
 				 : PHILOX_ERROR_INVALID;
-		FAILS(philox_runner_load_text(r, text, size), status);
+		FAILS(philox_plan_load_text(r, text, size), status);
 		NAMES("line ");
 		text[bit / 8] ^= (char)(1 << bit % 8);
 	}
-	OK(philox_runner_load_text(r, text, size));
+	OK(philox_plan_load_text(r, text, size));
 	free(text);
 }
 
@@ -637,18 +638,17 @@ static enum philox_status use_plan(struct layer *layer, struct philox_run *run)
 	char *text;
 
 	(void)run;
-	FAILS(philox_runner_save_text(layer->runner, &text, NULL),
+	FAILS(philox_plan_save_text(layer->runner, &text, NULL),
 	      PHILOX_ERROR_BUSY);
-	FAILS(philox_runner_save(layer->runner, "/tmp/never"),
-	      PHILOX_ERROR_BUSY);
-	FAILS(philox_runner_load_text(
+	FAILS(philox_plan_save(layer->runner, "/tmp/never"), PHILOX_ERROR_BUSY);
+	FAILS(philox_plan_load_text(
 		      layer->runner,
 		      "philox plan 1\nlibrary \"x\"\nrunner live 0 mapped 0\n"
 		      "checksum 0 bytes 0\n",
 		      30),
 	      PHILOX_ERROR_INVALID);
 	text = (char *)(uintptr_t)layer->f->message;
-	FAILS(philox_runner_load_text(layer->runner, text, strlen(text)),
+	FAILS(philox_plan_load_text(layer->runner, text, strlen(text)),
 	      PHILOX_ERROR_BUSY);
 	return PHILOX_OK;
 }
@@ -677,8 +677,8 @@ static void use_elsewhere(void *user)
 	char *text;
 
 	here->saved =
-		outcome_of(philox_runner_save_text(here->runner, &text, NULL));
-	here->loaded = outcome_of(philox_runner_load_text(
+		outcome_of(philox_plan_save_text(here->runner, &text, NULL));
+	here->loaded = outcome_of(philox_plan_load_text(
 		here->runner, here->plan, strlen(here->plan)));
 }
 
@@ -712,18 +712,18 @@ RUNNER_PROMISE(runner_plan_text, needs_its_arguments)
 {
 	char *text = NULL;
 
-	FAILS(philox_runner_save_text(NULL, &text, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_save_text(NULL, &text, NULL), PHILOX_ERROR_INVALID);
 	NAMES("runner is NULL");
-	FAILS(philox_runner_save_text(r, NULL, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_save_text(r, NULL, NULL), PHILOX_ERROR_INVALID);
 	NAMES("text is NULL");
-	FAILS(philox_runner_save(NULL, "x"), PHILOX_ERROR_INVALID);
-	FAILS(philox_runner_save(r, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_save(NULL, "x"), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_save(r, NULL), PHILOX_ERROR_INVALID);
 	NAMES("path is NULL");
-	FAILS(philox_runner_load_text(NULL, "x", 1), PHILOX_ERROR_INVALID);
-	FAILS(philox_runner_load_text(r, NULL, 0), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_load_text(NULL, "x", 1), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_load_text(r, NULL, 0), PHILOX_ERROR_INVALID);
 	NAMES("text is NULL");
-	FAILS(philox_runner_load(NULL, "x"), PHILOX_ERROR_INVALID);
-	FAILS(philox_runner_load(r, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_load(NULL, "x"), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_load(r, NULL), PHILOX_ERROR_INVALID);
 	NAMES("path is NULL");
 	cr_assert_null(text);
 }
@@ -739,17 +739,17 @@ RUNNER_PROMISE(runner_plan_text, is_kept_in_files)
 	snprintf(path, sizeof(path), "%s/plan", folder);
 	snprintf(wrong, sizeof(wrong), "%s/none/plan", folder);
 	make_whole(&whole, f, r, NOTHING);
-	OK(philox_runner_load_text(r, text, strlen(text)));
-	OK(philox_runner_save(r, path));
-	OK(philox_runner_load(r, path));
+	OK(philox_plan_load_text(r, text, strlen(text)));
+	OK(philox_plan_save(r, path));
+	OK(philox_plan_load(r, path));
 	again = plan_of(r);
 	cr_assert_str_eq(again, text);
-	FAILS(philox_runner_save(r, wrong), PHILOX_ERROR_FILE);
+	FAILS(philox_plan_save(r, wrong), PHILOX_ERROR_FILE);
 	NAMES("none/plan");
-	FAILS(philox_runner_load(r, wrong), PHILOX_ERROR_FILE);
+	FAILS(philox_plan_load(r, wrong), PHILOX_ERROR_FILE);
 	file = fopen(path, "w");
 	cr_assert(file && fputs("philox plan 1\n", file) > 0 && !fclose(file));
-	FAILS(philox_runner_load(r, path), PHILOX_ERROR_INVALID);
+	FAILS(philox_plan_load(r, path), PHILOX_ERROR_INVALID);
 	NAMES("/plan': line 2, where the text ends: 'library ' expected");
 	cr_assert(!unlink(path) && !rmdir(folder));
 	free(text);
@@ -769,7 +769,7 @@ RUNNER_PROMISE(runner_plan_text, is_loaded_whole_or_not_at_all)
 		char *now;
 
 		n++;
-		status = philox_runner_load_text(r, text, strlen(text));
+		status = philox_plan_load_text(r, text, strlen(text));
 		allocations_fail(0);
 		now = plan_of(r);
 		cr_assert_eq(strcmp(now, text) == 0, status == PHILOX_OK,
@@ -797,7 +797,7 @@ RUNNER_PROMISE(runner_plan_text, is_saved_whole_or_not_at_all)
 
 		n++;
 		text = untouched;
-		status = philox_runner_save_text(r, &text, &size);
+		status = philox_plan_save_text(r, &text, &size);
 		allocations_fail(0);
 		if (status == PHILOX_OK)
 			break;

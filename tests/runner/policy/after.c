@@ -57,7 +57,7 @@ RUNNER_PROMISE(runner_after, records_the_call_of_that_number)
 	make_places(f, x, 1);
 	for (uint32_t after = 0; after < 5; after++) {
 		struct layer layer = make_layer(f, r, names[after]);
-		struct philox_function_counts counts;
+		struct philox_function_stats counts;
 		uint64_t early = after ? after - 1 : 0;
 
 		make_function_under(&layer, r, names[after],
@@ -145,10 +145,10 @@ RUNNER_PROMISE(runner_after, counts_no_address_of_a_copied_input)
 {
 	static const unsigned places[] = {0, 1, 2, 3, 0, 1};
 	static const int kinds[] = {W, E, E, R, P, P};
-	const struct philox_input input = {.name = "x",
-					   .kind = PHILOX_INPUT_COPIED};
+	const struct philox_input_desc input = {.name = "x",
+						.kind = PHILOX_INPUT_COPIED};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x[4];
 
 	make_places(f, x, 4);

@@ -14,10 +14,10 @@ static int fail_at(struct layer *layer, const uint32_t *x, unsigned settled,
 
 	for (unsigned i = 0; i < settled; i++)
 		kind_of_call(layer, x, 0);
-	calls = philox_device_calls(f->device, NULL);
+	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = try_call(layer, &call);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	if (status == PHILOX_OK) {
 		cr_assert_eq(call.call.kind, PHILOX_CALL_WARMUP);

@@ -125,11 +125,11 @@ static void consume_nothing(struct fixture *f, struct philox_runner *r,
 		  &(struct philox_policy){.dry = 3, .warmups = warmups});
 	of = forward(f, rich.other);
 	next = peek(f, rich.own);
-	call_rich(&rich, &of, PHILOX_RETAIN,
+	call_rich(&rich, &of, PHILOX_PASS_RETAIN,
 		  warmups ? PHILOX_CALL_RECORD : PHILOX_CALL_WARMUP);
 	cr_assert_eq(rich.bodies, 4);
 	saw(&rich, 0, 3, next);
-	call_rich(&rich, &of, PHILOX_RETAIN,
+	call_rich(&rich, &of, PHILOX_PASS_RETAIN,
 		  warmups ? PHILOX_CALL_REPLAY : PHILOX_CALL_RECORD);
 	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);
 	/* a new key, and a ticket that goes in the call that finds it */
@@ -145,14 +145,14 @@ static void consume_nothing(struct fixture *f, struct philox_runner *r,
 RUNNER_PROMISE(runner_dry, consume_no_number_and_no_ticket)
 {
 	consume_nothing(f, r, "plain", 0, 0, 0);
-	consume_nothing(f, r, "shared", PHILOX_SHARED, 0, 0);
-	consume_nothing(f, r, "cells", 0, PHILOX_ON_DEVICE, 0);
-	consume_nothing(f, r, "shared cells", PHILOX_SHARED, PHILOX_ON_DEVICE,
-			0);
+	consume_nothing(f, r, "shared", PHILOX_REGION_SHARED, 0, 0);
+	consume_nothing(f, r, "cells", 0, PHILOX_PASS_ON_DEVICE, 0);
+	consume_nothing(f, r, "shared cells", PHILOX_REGION_SHARED,
+			PHILOX_PASS_ON_DEVICE, 0);
 	consume_nothing(f, r, "recorded", 0, 0, PHILOX_NEVER);
-	consume_nothing(f, r, "recorded shared", PHILOX_SHARED, 0,
+	consume_nothing(f, r, "recorded shared", PHILOX_REGION_SHARED, 0,
 			PHILOX_NEVER);
-	consume_nothing(f, r, "recorded cells", 0, PHILOX_ON_DEVICE,
+	consume_nothing(f, r, "recorded cells", 0, PHILOX_PASS_ON_DEVICE,
 			PHILOX_NEVER);
 }
 
@@ -165,8 +165,8 @@ RUNNER_PROMISE(runner_dry, leave_the_order_of_a_shared_generator)
 	uint32_t *x = make_words(f, 3);
 
 	fixture_open(&plain, philox_device_name(f->device));
-	layer.region = make_region_with(f, "layer", 0, PHILOX_SHARED);
-	alone = make_region_with(&plain, "layer", 0, PHILOX_SHARED);
+	layer.region = make_region_with(f, "layer", 0, PHILOX_REGION_SHARED);
+	alone = make_region_with(&plain, "layer", 0, PHILOX_REGION_SHARED);
 	make_function_under(&layer, r, "layer",
 			    &(struct philox_policy){.dry = 2});
 	for (unsigned i = 0; i < 10; i++)
@@ -251,10 +251,10 @@ RUNNER_PROMISE(runner_dry, do_not_hide_a_ticket_that_is_over)
 
 RUNNER_PROMISE(runner_dry, read_what_the_call_reads)
 {
-	const struct philox_input input = {
+	const struct philox_input_desc input = {
 		.name = "x", .kind = PHILOX_INPUT_COPIED, .alignment = 64};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_memory(f, BYTES + 4);
 	struct numbers nines = all_words(9);
 

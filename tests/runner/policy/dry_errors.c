@@ -136,12 +136,12 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 	make_rich(rich, r, "rich",
 		  &(struct philox_policy){
 			  .dry = 1, .warmups = PHILOX_NEVER, .retry = 1});
-	rich->uses[0] = (struct philox_use){{6, 6}, 0, 0};
-	rich->uses[1] = (struct philox_use){of.ticket, 0, 0};
-	calls = philox_device_calls(f->device, NULL);
+	rich->uses[0] = (struct philox_launch_pass){{6, 6}, 0, 0};
+	rich->uses[1] = (struct philox_launch_pass){of.ticket, 0, 0};
+	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = philox_function_call(rich->function, &rich->call);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	PENDING(rich->own, 0);
 	PENDING(rich->other, status == PHILOX_OK ? 0 : 1);
@@ -160,7 +160,7 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 	}
 	LIVE(f, r, 0);
 	for (int i = 0; i < 4; i++)
-		call_rich(rich, &of, i < 3 ? PHILOX_RETAIN : 0,
+		call_rich(rich, &of, i < 3 ? PHILOX_PASS_RETAIN : 0,
 			  i < 3 ? PHILOX_CALL_NONE : PHILOX_CALL_REPLAY);
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_function_destroy(rich->function));

@@ -113,7 +113,7 @@ RUNNER_PROMISE(runner_limits, take_what_was_counted_of_a_key)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 
 	make_function_under(&layer, r, "layer",
 			    &(struct philox_policy){.keys = 1});
@@ -315,10 +315,10 @@ static enum philox_status any_size(void *user, struct philox_run *run)
 
 RUNNER_PROMISE(runner_limits, forget_all_of_a_key)
 {
-	static const struct philox_input input = {.name = "x"};
+	static const struct philox_input_desc input = {.name = "x"};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call;
 

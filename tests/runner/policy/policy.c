@@ -11,7 +11,7 @@ static void make_with_policy(struct layer *layer, struct philox_runner *r,
 			     const char *name,
 			     const struct philox_policy *policy)
 {
-	struct philox_function_options options = layer_options(name, layer);
+	struct philox_function_desc options = layer_options(name, layer);
 
 	options.policy = *policy;
 	make_function_of(layer, r, &options);
@@ -105,12 +105,12 @@ static enum philox_status nothing(void *user, struct philox_run *run)
 
 RUNNER_PROMISE(runner_policy, may_refuse_what_moves_and_names_all_of_it)
 {
-	const struct philox_input inputs[] = {
+	const struct philox_input_desc inputs[] = {
 		{.name = "weight", .origin = "model.c:12"},
 		{.name = "still"},
 		{.name = "bias", .origin = "model.c:13"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_call_input given[3];
 	struct philox_function *function;
@@ -516,7 +516,8 @@ static enum philox_status changing_body(void *user, struct philox_run *run)
 	if (status == PHILOX_OK)
 		status = philox_run_forward_begin(
 			run, layer->region,
-			change == OTHER_FLAGS ? PHILOX_INFERENCE : 0, &pass);
+			change == OTHER_FLAGS ? PHILOX_PASS_INFERENCE : 0,
+			&pass);
 	if (status != PHILOX_OK)
 		return status;
 	OK(philox_forward_commit(&pass, &ticket));
@@ -539,9 +540,9 @@ static const char *const differences[CHANGES] = {
 RUNNER_PROMISE(runner_policy, refuses_a_body_that_changes)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	uint32_t key = 0;
 

@@ -12,7 +12,7 @@ RUNNER_PROMISE(runner_prepare, makes_first_calls_replays)
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
 	struct layer_call calls[4];
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 
 	make_function(&layer, r, "layer");
 	for (uint32_t i = 0; i < 4; i++)
@@ -121,7 +121,7 @@ static void consumes_nothing(struct fixture *f, struct philox_runner *r,
 	unchanged(f, rich.other, &named);
 	LIVE(f, r, 0);
 	rich.call.uses = rich.uses;
-	call_rich(&rich, &of, PHILOX_RETAIN, PHILOX_CALL_REPLAY);
+	call_rich(&rich, &of, PHILOX_PASS_RETAIN, PHILOX_CALL_REPLAY);
 	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);
 	cr_assert_eq(rich.bodies, 1 + dry);
 }
@@ -129,11 +129,11 @@ static void consumes_nothing(struct fixture *f, struct philox_runner *r,
 RUNNER_PROMISE(runner_prepare, consumes_no_number_and_no_ticket)
 {
 	consumes_nothing(f, r, "plain", 0, 0, 0);
-	consumes_nothing(f, r, "shared", PHILOX_SHARED, 0, 0);
-	consumes_nothing(f, r, "cells", 0, PHILOX_ON_DEVICE, 0);
+	consumes_nothing(f, r, "shared", PHILOX_REGION_SHARED, 0, 0);
+	consumes_nothing(f, r, "cells", 0, PHILOX_PASS_ON_DEVICE, 0);
 	consumes_nothing(f, r, "dry", 0, 0, 2);
-	consumes_nothing(f, r, "dry shared", PHILOX_SHARED, 0, 2);
-	consumes_nothing(f, r, "dry cells", 0, PHILOX_ON_DEVICE, 2);
+	consumes_nothing(f, r, "dry shared", PHILOX_REGION_SHARED, 0, 2);
+	consumes_nothing(f, r, "dry cells", 0, PHILOX_PASS_ON_DEVICE, 2);
 }
 
 /* What stands in `uses` and `outputs` is neither read nor written. */
@@ -164,7 +164,7 @@ RUNNER_PROMISE(runner_prepare, reads_no_ticket)
 		PENDING(duo.forth.region, 1);
 		call = new_call(&duo.back, duo.x, key);
 		call.use.ticket = made.ticket;
-		call.use.flags = key ? 0 : PHILOX_RETAIN;
+		call.use.flags = key ? 0 : PHILOX_PASS_RETAIN;
 		OK(try_call(&duo.back, &call));
 		cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
 		SAME(read_numbers(f, call.outputs[0].address), made.saw,

@@ -28,7 +28,7 @@ static void is_passed_over(struct layer *layer, const void *x, unsigned bodies)
 RUNNER_PROMISE(runner_prepare_errors, of_an_eager_function_there_are_none)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_words(f, 3);
 
 	options.flags = PHILOX_FUNCTION_EAGER;
@@ -88,11 +88,11 @@ RUNNER_PROMISE(runner_prepare_errors, of_a_body_that_refuses_there_are_none)
 RUNNER_PROMISE(runner_prepare_errors,
 	       of_inputs_that_cannot_be_copied_there_are_none)
 {
-	const struct philox_input input = {.name = "x",
-					   .kind = PHILOX_INPUT_COPIED,
-					   .flags = PHILOX_INPUT_MUTATED};
+	const struct philox_input_desc input = {.name = "x",
+						.kind = PHILOX_INPUT_COPIED,
+						.flags = PHILOX_INPUT_MUTATED};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x = make_words(f, 3);
 
 	options.inputs = &input;
@@ -170,7 +170,7 @@ RUNNER_PROMISE(runner_prepare_errors, name_what_is_wrong_with_a_call)
 	WRONG(bad.call.n_values = 1, "value");
 #undef WRONG
 	record_begin(f);
-	captured_forward(f, layer.region, PHILOX_INFERENCE, array);
+	captured_forward(f, layer.region, PHILOX_PASS_INFERENCE, array);
 	FAILS(philox_function_prepare(layer.function, &good.call, 1, &prepared),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	graph = record_end(f);
@@ -354,10 +354,10 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 	make_rich(rich, r, "rich",
 		  &(struct philox_policy){.dry = 1, .retry = 1});
 	rich->call.uses = NULL;
-	calls = philox_device_calls(f->device, NULL);
+	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = philox_function_prepare(rich->function, &rich->call, 1, NULL);
-	calls = philox_device_calls(f->device, NULL) - calls;
+	calls = philox_device_call_count(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	OK(philox_stream_capture_info(f->device, f->stream, &capture, NULL));
 	cr_assert_eq(capture, PHILOX_CAPTURE_NONE);
@@ -367,7 +367,7 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 	OK(philox_function_prepare(rich->function, &rich->call, 1, NULL));
 	rich->call.uses = rich->uses;
 	for (int i = 0; i < 3; i++)
-		call_rich(rich, &of, PHILOX_RETAIN, PHILOX_CALL_NONE);
+		call_rich(rich, &of, PHILOX_PASS_RETAIN, PHILOX_CALL_NONE);
 	call_rich(rich, &of, 0, PHILOX_CALL_REPLAY);
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_function_destroy(rich->function));

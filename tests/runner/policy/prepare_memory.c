@@ -35,12 +35,12 @@ static enum philox_status sized_body(void *user, struct philox_run *run)
 RUNNER_PROMISE(runner_prepare_memory,
 	       of_the_largest_first_takes_the_memory_of_that)
 {
-	static const struct philox_input input = {.name = "x"};
-	static const struct philox_output_info output = {.name = "y"};
+	static const struct philox_input_desc input = {.name = "x"};
+	static const struct philox_output_desc output = {.name = "y"};
 	static const size_t sizes[4] = {6 << 20, 3 << 20, 1 << 20, 4096};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct layer_call calls[4];
 	void *x = make_memory(f, sizes[0]);
 	uint64_t mapped;
@@ -79,13 +79,13 @@ RUNNER_PROMISE(runner_prepare_memory,
 /* More than the pool may have: nothing is left of the attempt. */
 RUNNER_PROMISE(runner_prepare_memory, does_not_take_more_than_the_pool_may)
 {
-	static const struct philox_input input = {.name = "x"};
-	static const struct philox_output_info output = {.name = "y"};
-	struct philox_runner_options small =
-		PHILOX_INIT(struct philox_runner_options);
+	static const struct philox_input_desc input = {.name = "x"};
+	static const struct philox_output_desc output = {.name = "y"};
+	struct philox_runner_desc small =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct layer_call calls[2];
 	void *x = make_memory(f, 6 << 20);
 
@@ -216,21 +216,21 @@ static enum philox_status rate_body(void *user, struct philox_run *run)
 	struct layer *layer = user;
 	const void *rate;
 
-	OK(philox_run_value(run, 0, &rate));
+	OK(philox_run_param(run, 0, &rate));
 	return philox_memory_copy(layer->f->device, layer->f->scratch, rate, 16,
 				  philox_run_stream(run));
 }
 
 RUNNER_PROMISE(runner_prepare_memory, only_begins_with_the_values_of_its_calls)
 {
-	const struct philox_value value = {.name = "rate",
-					   .bytes = sizeof(double)};
+	const struct philox_param_desc value = {.name = "rate",
+						.bytes = sizeof(double)};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	double rate = 7;
-	struct philox_call_value given = {&rate, sizeof(rate)};
+	struct philox_call_param given = {&rate, sizeof(rate)};
 	size_t prepared;
 
 	options.name = "rate";
@@ -262,10 +262,10 @@ RUNNER_PROMISE(runner_prepare_memory, only_begins_with_the_values_of_its_calls)
 /* A copied input may be anywhere in the calls. */
 RUNNER_PROMISE(runner_prepare_memory, of_copied_inputs_is_for_all_addresses)
 {
-	const struct philox_input input = {
+	const struct philox_input_desc input = {
 		.name = "x", .kind = PHILOX_INPUT_COPIED, .alignment = 16};
 	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options = layer_options("layer", &layer);
+	struct philox_function_desc options = layer_options("layer", &layer);
 	uint32_t *x[3] = {make_words(f, 0), make_words(f, 1), make_words(f, 2)};
 	struct layer_call calls[3];
 

@@ -69,8 +69,8 @@ static enum philox_status call_frozen(struct act *act, struct forward *one,
 {
 	enum philox_status status;
 
-	act->uses[0] = (struct philox_use){{5, 5}, 0, 0};
-	act->uses[1] = (struct philox_use){one->ticket, 0, 0};
+	act->uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
+	act->uses[1] = (struct philox_launch_pass){one->ticket, 0, 0};
 	status = call_act(act);
 	if (status != PHILOX_OK)
 		return status;
@@ -108,7 +108,7 @@ static void goes_well(struct act *act, enum philox_call_kind kind)
 RUNNER_PROMISE(runner_verify_differs, as_an_error_changes_nothing)
 {
 	struct act act = make_frozen(f, r, PHILOX_DIFFERS_ERROR);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	struct forward one;
 	struct numbers next;
 
@@ -210,10 +210,11 @@ RUNNER_PROMISE(runner_verify_differs, puts_mutated_inputs_back)
 
 static enum philox_status rows_script(struct act *act, struct props *props)
 {
-	struct philox_row_fill fill = PHILOX_INIT(struct philox_row_fill);
+	struct philox_row_fill_desc fill =
+		PHILOX_INIT(struct philox_row_fill_desc);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
 	TRY_(philox_memory_set(act->f->device, props->out[0], (int)act->n,
@@ -233,8 +234,7 @@ static struct philox_state row_of(struct fixture *f, struct philox_rows *rows)
 static void rows_and_a_difference(struct fixture *f, struct philox_runner *r,
 				  uint32_t differs)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct act act = new_act(f, r, rows_script);
 	struct philox_rows *rows;
 	enum philox_status status;
@@ -276,10 +276,11 @@ RUNNER_PROMISE(runner_verify_differs, advances_tables_of_rows_once)
 static enum philox_status random_rows_script(struct act *act,
 					     struct props *props)
 {
-	struct philox_row_fill fill = PHILOX_INIT(struct philox_row_fill);
+	struct philox_row_fill_desc fill =
+		PHILOX_INIT(struct philox_row_fill_desc);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
 	TRY_(philox_memory_set(act->f->device, props->out[0], (int)act->bodies,
@@ -289,8 +290,7 @@ static enum philox_status random_rows_script(struct act *act,
 
 RUNNER_PROMISE(runner_verify_differs, keeps_what_a_replay_made_that_is_as_good)
 {
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 	struct act act = new_act(f, r, random_rows_script);
 	struct philox_rows *rows;
 
@@ -315,7 +315,7 @@ RUNNER_PROMISE(runner_verify_differs, keeps_what_a_replay_made_that_is_as_good)
 RUNNER_PROMISE(runner_verify_differs, gives_what_the_body_made)
 {
 	struct act act = make_frozen(f, r, PHILOX_DIFFERS_EAGER);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 
 	make_act(&act, "act");
 	goes_well(&act, PHILOX_CALL_WARMUP);
@@ -549,8 +549,8 @@ RUNNER_PROMISE(runner_verify_differs, is_not_seen_where_nobody_looks)
 	goes_well(&act, PHILOX_CALL_RECORD);
 	goes_well(&act, PHILOX_CALL_REPLAY);
 	one = forward(f, act.other);
-	act.uses[0] = (struct philox_use){{5, 5}, 0, 0};
-	act.uses[1] = (struct philox_use){one.ticket, 0, 0};
+	act.uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
+	act.uses[1] = (struct philox_launch_pass){one.ticket, 0, 0};
 	act.n = 2;
 	OK(call_act(&act));
 	SAME(read_numbers(f, act.out[1].address), z_of(3, 1), "frozen");

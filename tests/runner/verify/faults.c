@@ -133,40 +133,40 @@ static const struct written all_written[] = {
 	 9,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 200}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 201}},
 	 {"200", "201"}},
-	{PHILOX_ELEMENTS(PHILOX_U32),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_U32),
 	 2,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 2}, {0, 0, 0, 0, 0, 0, 0, 0, 1, 2}},
 	 {"512", "513"}},
-	{PHILOX_ELEMENTS(PHILOX_I32),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_I32),
 	 1,
 	 {{0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff},
 	  {0, 0, 0, 0, 0xfd, 0xff, 0xff, 0xff}},
 	 {"-2", "-3"}},
-	{PHILOX_ELEMENTS(PHILOX_U64),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_U64),
 	 1,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
 	  {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}},
 	 {"1099511627776", "1099511627777"}},
-	{PHILOX_ELEMENTS(PHILOX_I64),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_I64),
 	 0,
 	 {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
 	  {0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
 	 {"-1", "-2"}},
-	{PHILOX_ELEMENTS(PHILOX_F32),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_F32),
 	 3,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f},
 	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0xc0}},
 	 {"1.5", "-2.25"}},
-	{PHILOX_ELEMENTS(PHILOX_F64),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_F64),
 	 0,
 	 {{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, {0, 0, 0, 0, 0, 0, 0x02, 0x40}},
 	 {"1.5", "2.25"}},
-	{PHILOX_ELEMENTS(PHILOX_F16),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_F16),
 	 5,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3e},
 	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x40}},
 	 {"1.5", "2.25"}},
-	{PHILOX_ELEMENTS(PHILOX_BF16),
+	{PHILOX_ELEMENTS(PHILOX_DTYPE_BF16),
 	 7,
 	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f},
 	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x40}},
@@ -364,7 +364,7 @@ RUNNER_PROMISE(runner_verify_faults, are_none_where_nothing_depends_on_them)
 static enum philox_status ticket_script(struct act *act, struct props *props)
 {
 	const struct philox_ticket none = {0, 0};
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	struct philox_rng rng = {0};
 	struct philox_pass pass;
 
@@ -374,8 +374,8 @@ static enum philox_status ticket_script(struct act *act, struct props *props)
 	rng = (struct philox_rng){0};
 	TRY_(philox_ticket_state(act->region, act->uses[0].ticket, 0, 0,
 				 &rng.state));
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = COUNT;
 	fill.out = props->out[0] + COUNT;
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
@@ -393,13 +393,13 @@ RUNNER_PROMISE(runner_verify_faults, a_wrong_ticket)
 	make_act(&act, "act");
 	for (int i = 0; i < 2; i++) {
 		one = forward(f, act.region);
-		act.uses[0] = (struct philox_use){one.ticket, 0, 0};
+		act.uses[0] = (struct philox_launch_pass){one.ticket, 0, 0};
 		OK(call_act(&act));
 		release_act(&act);
 	}
 	cr_assert_eq(act.call.kind, PHILOX_CALL_RECORD);
 	one = forward(f, act.region);
-	act.uses[0] = (struct philox_use){one.ticket, 0, 0};
+	act.uses[0] = (struct philox_launch_pass){one.ticket, 0, 0};
 	found(&act, FROZEN, "output 'y'", COUNT);
 	PENDING(act.region, 1);
 	backward(f, &one, 0);
@@ -427,8 +427,9 @@ static enum philox_status atomics_script(struct act *act, struct props *props)
 	const struct ordered ordered = {props->out[0] + 11, &runs};
 
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_launch_host(act->f->device, props->stream,
-				  add_in_some_order, &ordered, sizeof(ordered));
+	return philox_stream_launch_host(act->f->device, props->stream,
+					 add_in_some_order, &ordered,
+					 sizeof(ordered));
 }
 
 HOST_PROMISE(runner_verify_faults, an_order_of_atomics_is_no_frozen_value)

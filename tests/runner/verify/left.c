@@ -22,11 +22,12 @@ enum { DRAW = 1, ADVANCE = 2, SET = 4, RESTART = 8, GET = 16, BY = 32 };
 static enum philox_status draw_rows(struct act *act, struct props *props)
 {
 	const struct table *table = act->prop;
-	struct philox_row_fill fill = PHILOX_INIT(struct philox_row_fill);
+	struct philox_row_fill_desc fill =
+		PHILOX_INIT(struct philox_row_fill_desc);
 	struct philox_row_list list = PHILOX_INIT(struct philox_row_list);
 
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
 	list.indices = table->twice;
@@ -72,8 +73,7 @@ static enum philox_status rows_script(struct act *act, struct props *props)
 static void make_table(struct fixture *f, struct table *table, unsigned what)
 {
 	static const uint32_t twice[3] = {4, 1, 4}, counts[3] = {2, 0, 7};
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 
 	options.name = "requests";
 	options.count = ROWS;
@@ -162,8 +162,7 @@ STORY(runner_verify_left, two_tables)
 {
 	struct act act = new_act(s->f, s->r, both_tables_script);
 	struct table tables[2];
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
 
 	make_table(s->f, &tables[0], DRAW | ADVANCE);
 	tables[1] = tables[0];
@@ -186,11 +185,12 @@ STORY(runner_verify_left, two_tables)
 static enum philox_status sample_script(struct act *act, struct props *props)
 {
 	const struct table *table = act->prop;
-	struct philox_sample sample = PHILOX_INIT(struct philox_sample);
+	struct philox_sample_desc sample =
+		PHILOX_INIT(struct philox_sample_desc);
 
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	sample.logits = props->in[0];
-	sample.dtype = PHILOX_F32;
+	sample.dtype = PHILOX_DTYPE_F32;
 	sample.vocab = 4;
 	sample.pitch = 4;
 	sample.tokens = (int32_t *)props->out[0];
@@ -278,7 +278,7 @@ STORY(runner_verify_left, generators_whose_state_is_copied)
 {
 	struct act act = new_act(s->f, s->r, snapshot_script);
 
-	act.region = make_region_with(s->f, "layer", 64, PHILOX_SHARED);
+	act.region = make_region_with(s->f, "layer", 64, PHILOX_REGION_SHARED);
 	act.in[0].address = make_words(s->f, 3);
 	act.n_outputs = 2;
 	act.prop = philox_context_generator(s->f->context);
@@ -402,8 +402,9 @@ static const enum philox_status fails_with[FAULTS] = {
 
 static void fails_once(struct fixture *f, struct act *act, enum fault fault)
 {
-	const struct philox_use given[2] = {act->uses[0], {{6, 6}, 0, 0}};
-	struct philox_function_counts before = act_counts(act), now;
+	const struct philox_launch_pass given[2] = {act->uses[0],
+						    {{6, 6}, 0, 0}};
+	struct philox_function_stats before = act_counts(act), now;
 
 	act->uses[1] = given[1];
 	act->n = fault;
@@ -433,10 +434,10 @@ RUNNER_PROMISE(runner_verify_left, nothing_of_a_body_that_fails)
 	for (unsigned i = 0; i < 4 + (FAULTS - RETURNS) * 2; i++) {
 		struct forward one = forward(f, act.other);
 
-		act.uses[0] = (struct philox_use){one.ticket, 0, 0};
+		act.uses[0] = (struct philox_launch_pass){one.ticket, 0, 0};
 		if (i > 4 && i % 2)
 			fails_once(f, &act, RETURNS + (i - 5) / 2);
-		act.uses[1] = (struct philox_use){{0, 0}, 0, 0};
+		act.uses[1] = (struct philox_launch_pass){{0, 0}, 0, 0};
 		OK(call_act(&act));
 		SAME(read_numbers(f, act.out[1].address), one.saw, "backward");
 		{
@@ -487,7 +488,7 @@ RUNNER_PROMISE(runner_verify_left,
 RUNNER_PROMISE(runner_verify_left, no_block_in_the_pool)
 {
 	struct act act = new_act(f, r, forward_script);
-	struct philox_pool_figures before, after;
+	struct philox_pool_stats before, after;
 
 	act.region = make_region(f, "layer");
 	act.in[0].address = make_words(f, 3);

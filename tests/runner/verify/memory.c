@@ -56,7 +56,7 @@ static void replay_large(struct act *act, uint32_t word)
 /* On host devices the memory may be limited to what there is. */
 static void no_memory(const char *device, uint32_t flags)
 {
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	struct fixture f;
 	struct philox_runner *r;
 	struct act act;
@@ -96,8 +96,8 @@ Test(runner_verify_memory, that_there_is_not_lets_replays_go_on, .timeout = 60)
 /* The second pool is no larger than the first one may be. */
 RUNNER_PROMISE(runner_verify_memory, is_no_more_than_a_second_pool)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct act act;
 
 	options.name = "small";
@@ -154,7 +154,7 @@ static enum philox_status greedy_script(struct act *act, struct props *props)
 
 	if (runs && act->runner->spare && runs->n <= RUNS)
 		runs->blocks[runs->n++] = pool_look(act->runner->spare).blocks;
-	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_param(props->run, 0, &rate));
 	TRY_(philox_run_alloc(props->run, BYTES, 0, "more", &more));
 	TRY_(prop_copy(act, props, more, props->in[0]));
 	TRY_(prop_copy(act, props, props->out[0], more));
@@ -195,7 +195,7 @@ static enum philox_status value_script(struct act *act, struct props *props)
 	const void *rate;
 	void *y;
 
-	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_param(props->run, 0, &rate));
 	TRY_(philox_run_alloc(props->run, BYTES, 0, "y", &y));
 	props->out[0] = y;
 	return prop_copy(act, props, y, props->in[0]);
@@ -243,7 +243,7 @@ static enum philox_status full_script(struct act *act, struct props *props)
 	struct philox_pass pass;
 	const void *rate;
 
-	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_param(props->run, 0, &rate));
 	TRY_(philox_run_backward_begin(props->run, act->region, none, 0,
 				       &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
@@ -272,12 +272,12 @@ static enum philox_status call_fragile(struct fragile *g, uint32_t rate)
 	struct act *act = &g->act;
 	enum philox_status status;
 
-	act->uses[0] = (struct philox_use){g->one.ticket, 0, 0};
-	act->uses[1] = (struct philox_use){{6, 6}, 0, 0};
+	act->uses[0] = (struct philox_launch_pass){g->one.ticket, 0, 0};
+	act->uses[1] = (struct philox_launch_pass){{6, 6}, 0, 0};
 	act->rate = rate;
-	g->calls = philox_device_calls(g->f->device, NULL);
+	g->calls = philox_device_call_count(g->f->device, NULL);
 	status = call_act(act);
-	g->calls = philox_device_calls(g->f->device, NULL) - g->calls;
+	g->calls = philox_device_call_count(g->f->device, NULL) - g->calls;
 	OK(philox_device_fail(g->f->device, NULL, 0, PHILOX_OK));
 	if (status != PHILOX_OK) {
 		cr_assert_eq(act->uses[1].ticket.serial, 6);

@@ -46,10 +46,10 @@ static enum philox_status many_body(void *user, struct philox_run *run)
 static void make_many(struct many *many, struct philox_runner *r)
 {
 	static char names[2][MANY][8];
-	struct philox_input inputs[MANY];
-	struct philox_output_info outputs[MANY];
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_input_desc inputs[MANY];
+	struct philox_output_desc outputs[MANY];
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	char *memory = make_memory(many->f, MANY * SMALL);
 
 	memset(inputs, 0, sizeof(inputs));
@@ -90,8 +90,8 @@ RUNNER_PROMISE(runner_verify_more, finds_one_output_of_many)
 {
 	static const unsigned odd[] = {0, 1, 127, 128, 255, 256, MANY - 1};
 	struct many *many = calloc(1, sizeof(*many));
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
 	cr_assert(many);
 	many->f = f;
@@ -112,7 +112,7 @@ RUNNER_PROMISE(runner_verify_more, finds_one_output_of_many)
 		call_many(many, r);
 	}
 	call_many(many, r);
-	OK(philox_function_count(many->function, &counts));
+	OK(philox_function_get_stats(many->function, &counts));
 	cr_assert_eq(counts.differed, 14);
 	cr_assert_eq(counts.verified, 2 + 14 + 1);
 	LIVE(f, r, 0);
@@ -194,7 +194,7 @@ RUNNER_PROMISE(runner_verify_more, finds_a_byte_at_any_place)
 /* w is in x, which is mutated, and is aligned wherever a body finds it. */
 static enum philox_status aligned_script(struct act *act, struct props *props)
 {
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	const struct philox_rng rng = {.state = {5, 8}};
 
 	cr_assert_eq((uintptr_t)props->in[1] % act->n, 0,
@@ -202,8 +202,8 @@ static enum philox_status aligned_script(struct act *act, struct props *props)
 	TRY_(prop_copy(act, props, props->out[0], props->in[1]));
 	TRY_(philox_memory_set(act->f->device, props->in[0], 7, 2,
 			       props->stream));
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = 4;
 	fill.out = props->in[1];
 	return philox_rng_fill(act->f->device, props->stream, rng, &fill);
@@ -439,8 +439,8 @@ static enum philox_status large_script(struct act *act, struct props *props)
 
 static struct act make_large(struct fixture *f, const char *name, size_t bytes)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct philox_runner *runner;
 	struct act act;
 

@@ -46,7 +46,7 @@ STORY(runner_verify_same, backwards_in_another_order)
 	for (int i = 7; i >= 0; i--)
 		for (int twice = 0; twice < 2; twice++) {
 			back.uses[0].ticket = tickets[i];
-			back.uses[0].flags = twice ? 0 : PHILOX_RETAIN;
+			back.uses[0].flags = twice ? 0 : PHILOX_PASS_RETAIN;
 			scene_of(s, &back);
 			tell_number(s, "pending", pending(back.region));
 		}
@@ -63,15 +63,15 @@ static enum philox_status both_script(struct act *act, struct props *props)
 	TRY_(draw_or_fail(&pass, props->out[0]));
 	TRY_(philox_forward_commit(&pass, &made));
 	TRY_(philox_run_backward_begin(props->run, act->other, none,
-				       PHILOX_RETAIN, &pass));
+				       PHILOX_PASS_RETAIN, &pass));
 	TRY_(philox_pass_ticket(&pass, &named));
 	TRY_(philox_backward_commit(&pass, 0));
 	TRY_(philox_run_backward_begin(props->run, act->region, made,
-				       PHILOX_RETAIN, &pass));
+				       PHILOX_PASS_RETAIN, &pass));
 	TRY_(draw_or_fail(&pass, props->out[1]));
 	TRY_(philox_backward_commit(&pass, 0));
 	TRY_(philox_run_backward_begin(props->run, act->region, made,
-				       act->n ? PHILOX_RETAIN : 0, &pass));
+				       act->n ? PHILOX_PASS_RETAIN : 0, &pass));
 	TRY_(philox_backward_commit(&pass, 0));
 	TRY_(philox_run_backward_begin(props->run, act->other, named, 0,
 				       &pass));
@@ -93,9 +93,9 @@ static void tell_both(struct story *s, unsigned kept)
 	for (int i = 0; i < 6; i++) {
 		struct forward one = forward(s->f, act.other);
 
-		act.uses[0] = (struct philox_use){{0, 0}, 0, 0};
-		act.uses[1] = (struct philox_use){one.ticket,
-						  i % 2 ? PHILOX_RETAIN : 0, 0};
+		act.uses[0] = (struct philox_launch_pass){{0, 0}, 0, 0};
+		act.uses[1] = (struct philox_launch_pass){
+			one.ticket, i % 2 ? PHILOX_PASS_RETAIN : 0, 0};
 		scene_of(s, &act);
 		tell_number(s, "pending", pending(act.region));
 		tell_number(s, "pending", pending(act.other));
@@ -116,8 +116,8 @@ static enum philox_status inference_script(struct act *act, struct props *props)
 {
 	struct philox_pass pass;
 
-	TRY_(philox_run_forward_begin(props->run, act->region, PHILOX_INFERENCE,
-				      &pass));
+	TRY_(philox_run_forward_begin(props->run, act->region,
+				      PHILOX_PASS_INFERENCE, &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
 	return philox_forward_commit(&pass, NULL);
 }
@@ -164,8 +164,8 @@ STORY(runner_verify_same, regions_that_share_a_generator)
 {
 	struct act act = new_act(s->f, s->r, two_script);
 
-	act.region = make_region_with(s->f, "one", 64, PHILOX_SHARED);
-	act.other = make_region_with(s->f, "two", 64, PHILOX_SHARED);
+	act.region = make_region_with(s->f, "one", 64, PHILOX_REGION_SHARED);
+	act.other = make_region_with(s->f, "two", 64, PHILOX_REGION_SHARED);
 	act.n_uses = 2;
 	act.n_outputs = 3;
 	act.in[0].address = make_words(s->f, 3);
@@ -186,13 +186,13 @@ STORY(runner_verify_same, regions_that_share_a_generator)
 static enum philox_status cells_script(struct act *act, struct props *props)
 {
 	const struct philox_state *cells;
-	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 	struct philox_rng rng;
 
-	TRY_(philox_run_forward_begin(props->run, act->region, PHILOX_ON_DEVICE,
-				      &pass));
+	TRY_(philox_run_forward_begin(props->run, act->region,
+				      PHILOX_PASS_ON_DEVICE, &pass));
 	TRY_(philox_pass_states(&pass, &cells));
 	TRY_(prop_words(act, props, props->out[0], cells, 4 * SITES));
 	TRY_(prop_words(act, props, props->out[0] + 4 * SITES, cells,
@@ -200,8 +200,8 @@ static enum philox_status cells_script(struct act *act, struct props *props)
 	TRY_(philox_forward_commit(&pass, &ticket));
 	TRY_(philox_run_forward_begin(props->run, act->other, 0, &pass));
 	TRY_(philox_pass_rng(&pass, 1, 1, &rng));
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = WORDS;
 	fill.out = props->out[1];
 	TRY_(philox_rng_fill(act->f->device, props->stream, rng, &fill));
@@ -247,8 +247,8 @@ STORY(runner_verify_same, saved_contexts)
 
 		OK(philox_ticket_attach(act.region, one.ticket, &act,
 					count_release));
-		act.uses[0] = (struct philox_use){one.ticket,
-						  i % 2 ? PHILOX_RETAIN : 0, 0};
+		act.uses[0] = (struct philox_launch_pass){
+			one.ticket, i % 2 ? PHILOX_PASS_RETAIN : 0, 0};
 		scene_of(s, &act);
 		tell_number(s, "released", let_go_of);
 	}
@@ -259,20 +259,20 @@ STORY(runner_verify_same, tied_outputs)
 {
 	struct act forth = new_act(s->f, s->r, forward_script);
 	struct act back = new_act(s->f, s->r, backward_script);
-	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 
 	forth.region = back.region = make_region(s->f, "layer");
 	forth.in[0].address = back.in[0].address = make_words(s->f, 3);
 	cast(s, &forth, "forth");
 	cast(s, &back, "back");
 	for (int i = 0; i < 12; i++) {
-		struct philox_use *use = &uses[i % 3];
+		struct philox_launch_pass *use = &uses[i % 3];
 
 		if (use->ticket.serial) {
 			back.uses[0] = *use;
 			scene_of(s, &back);
 		}
-		forth.uses[0] = (struct philox_use){{0, 0}, 0, 0};
+		forth.uses[0] = (struct philox_launch_pass){{0, 0}, 0, 0};
 		OK(call_act(&forth));
 		*use = forth.uses[0];
 		OK(philox_output_tie(s->r, &forth.out[0], forth.region,
@@ -342,8 +342,8 @@ STORY(runner_verify_same, journals)
 	for (int i = 0; i < 5; i++) {
 		struct forward one = forward(s->f, act.other);
 
-		act.uses[0] = (struct philox_use){{0, 0}, 0, 0};
-		act.uses[1] = (struct philox_use){one.ticket, 0, 0};
+		act.uses[0] = (struct philox_launch_pass){{0, 0}, 0, 0};
+		act.uses[1] = (struct philox_launch_pass){one.ticket, 0, 0};
 		scene_of(s, &act);
 	}
 	OK(philox_context_set_journal(s->f->context, NULL));
@@ -358,7 +358,7 @@ static enum philox_status value_script(struct act *act, struct props *props)
 {
 	const void *rate;
 
-	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_param(props->run, 0, &rate));
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	return prop_words(act, props, props->out[0] + 4, rate, 4);
 }

@@ -61,12 +61,12 @@ struct program {
 	uint32_t *literal;
 	uint32_t *places[RECIPE_INPUTS];
 	struct numbers content[RECIPE_INPUTS];
-	unsigned char bytes[RECIPE_VALUES][PHILOX_VALUE_SIZE];
-	struct philox_call_value values[RECIPE_VALUES];
+	unsigned char bytes[RECIPE_VALUES][PHILOX_PARAM_BYTES];
+	struct philox_call_param values[RECIPE_VALUES];
 	/* the last call */
 	struct philox_call call;
 	struct philox_call_input inputs[RECIPE_INPUTS];
-	struct philox_use uses[RECIPE_PASSES];
+	struct philox_launch_pass uses[RECIPE_PASSES];
 	struct philox_output outputs[RECIPE_OUTPUTS];
 };
 
@@ -95,7 +95,7 @@ static void make_literal(struct recipe *recipe, unsigned at)
 {
 	struct recipe_op *op = &recipe->ops[at];
 
-	op->words = op->kind == RECIPE_VALUE  ? PHILOX_VALUE_SIZE / 4
+	op->words = op->kind == RECIPE_VALUE  ? PHILOX_PARAM_BYTES / 4
 		    : op->kind == RECIPE_COPY ? op->words
 					      : WORDS;
 	op->from_word = op->kind == RECIPE_COPY ? op->from_word : 0;
@@ -247,10 +247,10 @@ static void open_follower(struct program *p, struct follower *follower)
 
 static void make_program_function(struct program *p)
 {
-	static const struct philox_output_info outputs[RECIPE_OUTPUTS] = {
+	static const struct philox_output_desc outputs[RECIPE_OUTPUTS] = {
 		{.name = "y"}, {.name = "z"}, {.name = "w"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	p->run = (struct recipe_run){.device = p->f.device,
 				     .shape = &p->shape,
@@ -281,7 +281,7 @@ static void open_program(struct program *p, const char *device)
 	for (unsigned i = 0; i < p->shape.n_inputs; i++)
 		p->places[i] = make_memory(&p->f, 4096);
 	for (unsigned i = 0; i < p->shape.n_values; i++)
-		p->values[i] = (struct philox_call_value){
+		p->values[i] = (struct philox_call_param){
 			p->bytes[i], p->shape.values[i].bytes};
 	open_follower(p, &p->good);
 	open_follower(p, &p->bad);
@@ -319,19 +319,20 @@ static void choose_uses(struct program *p)
 {
 	for (unsigned i = 0; i < p->body.n_entries; i++) {
 		const struct recipe_pass *pass = recipe_entry(&p->body, i);
-		const uint32_t flags = pick(&p->chance, 2) ? PHILOX_RETAIN : 0;
+		const uint32_t flags =
+			pick(&p->chance, 2) ? PHILOX_PASS_RETAIN : 0;
 		const unsigned at = pass->region;
 
-		p->uses[i] = (struct philox_use){{0, 0}, 0, 0};
+		p->uses[i] = (struct philox_launch_pass){{0, 0}, 0, 0};
 		p->good.plain.uses[i] = p->bad.plain.uses[i] = p->uses[i];
 		if (!pass->backward)
 			continue;
-		p->uses[i] = (struct philox_use){
+		p->uses[i] = (struct philox_launch_pass){
 			forward(&p->f, p->regions[at]).ticket, flags, 0};
-		p->good.plain.uses[i] = (struct philox_use){
+		p->good.plain.uses[i] = (struct philox_launch_pass){
 			forward(&p->good.f, p->good.regions[at]).ticket, flags,
 			0};
-		p->bad.plain.uses[i] = (struct philox_use){
+		p->bad.plain.uses[i] = (struct philox_launch_pass){
 			forward(&p->bad.f, p->bad.regions[at]).ticket, flags,
 			0};
 	}
@@ -471,8 +472,8 @@ static void replay_blindly(struct program *p)
 /* Returns whether the fault was found. */
 static int replay(struct program *p)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	enum philox_status status;
 	const char *what;
 
@@ -482,7 +483,7 @@ static int replay(struct program *p)
 	follow(p, &p->bad, 1);
 	what = that_differs(p);
 	status = make_program_call(p);
-	OK(philox_function_count(p->function, &counts));
+	OK(philox_function_get_stats(p->function, &counts));
 	HOLDS(p, counts.unverified == 0, "unverified");
 	if (what) {
 		HOLDS(p, status == PHILOX_ERROR_DIFFERS, "%s not found: %s",

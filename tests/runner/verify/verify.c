@@ -128,7 +128,7 @@ RUNNER_PROMISE(runner_verify, checks_nothing_of_eager_functions)
 RUNNER_PROMISE(runner_verify, counts_its_runs_of_the_body_and_its_time)
 {
 	struct act act = make_forward(f, r, 2);
-	struct philox_function_counts counts;
+	struct philox_function_stats counts;
 	uint64_t spent;
 
 	make_act(&act, "act");
@@ -192,8 +192,8 @@ Test(runner_verify, checks_each_replay_if_the_environment_says_so,
 
 Test(runner_verify, says_what_the_environment_may_say, .timeout = 60)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	static const char *const wrong[] = {"verified", "Verify", " verify",
 					    "verify,eager"};
 	struct philox_runner *r;

@@ -224,7 +224,7 @@ done
 
 # Writes the string to its own folder, without any other header
 cat >"$WORK/print.c" <<'END'
-#include <philox/source.h>
+#include <philox/interop.h>
 #include <stdio.h>
 int main(void)
 {
@@ -322,7 +322,7 @@ END
 # says where it is, and with no header of the C library in sight.
 cat >"$WORK/nvrtc.c" <<'END'
 #include <nvrtc.h>
-#include <philox/source.h>
+#include <philox/interop.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

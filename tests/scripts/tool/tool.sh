@@ -130,7 +130,7 @@ assert total["mismatches"] == 0' <"$WORK/out"
 }
 
 version=$(sed -n 's/^#define PHILOX_VERSION_[A-Z]* //p' \
-	include/philox/version.h | tr '\n' . | sed 's/\.$//; s/\./\\./g')
+	include/philox/status.h | tr '\n' . | sed 's/\.$//; s/\./\\./g')
 
 check "no command is a usage error" gives 2 '' '^usage: philox'
 check "--help helps" gives 0 '^usage: philox' '' --help

@@ -180,7 +180,7 @@ static inline double __longlong_as_double(long long x)
 /* --- PTX ------------------------------------------------------------------ */
 
 /*
- * The PTX instructions in philox/real.h, philox/functions.h and
+ * The PTX instructions in philox/real.h, philox/real.h and
  * lib/dist/narrow.h, with their operands. Those of 16-bit numbers are functions
  * of NVIDIA's headers, whose C++ gives their results; but a NaN has any sign
  * where the PTX manual does not say which one it is. The inverse root is wrong

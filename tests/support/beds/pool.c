@@ -15,8 +15,7 @@ uint32_t pool_kind(void)
 struct philox_pool *make_pool(struct fixture *f, const char *name,
 			      uint32_t flags)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	struct philox_pool *pool;
 
 	options.name = name;
@@ -59,18 +58,18 @@ struct philox_pool_block make_block(struct philox_pool *pool,
 	return block;
 }
 
-struct philox_pool_figures pool_look(struct philox_pool *pool)
+struct philox_pool_stats pool_look(struct philox_pool *pool)
 {
-	struct philox_pool_figures statistics =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats statistics =
+		PHILOX_INIT(struct philox_pool_stats);
 
-	OK(philox_pool_statistics(pool, &statistics));
+	OK(philox_pool_get_stats(pool, &statistics));
 	return statistics;
 }
 
 uint64_t calls_of(const struct fixture *f, const char *operation)
 {
-	return philox_device_calls(f->device, operation);
+	return philox_device_call_count(f->device, operation);
 }
 
 /* --- captures ------------------------------------------------------------- */
@@ -81,14 +80,14 @@ struct philox_pool_session *pool_record(struct fixture *f,
 	struct philox_pool_session *session;
 
 	record_begin(f);
-	OK(philox_pool_begin(pool, f->stream, &session));
+	OK(philox_pool_session_begin(pool, f->stream, &session));
 	return session;
 }
 
 struct philox_graph *pool_recorded(struct fixture *f,
 				   struct philox_pool_session *session)
 {
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	return record_end(f);
 }
 

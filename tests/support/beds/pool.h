@@ -29,7 +29,7 @@ uint32_t pool_kind(void);
 
 struct philox_pool_block make_block(struct philox_pool *pool,
 				    philox_stream stream, size_t size);
-struct philox_pool_figures pool_look(struct philox_pool *pool);
+struct philox_pool_stats pool_look(struct philox_pool *pool);
 
 /* How often an operation of the device was called. */
 uint64_t calls_of(const struct fixture *f, const char *operation);

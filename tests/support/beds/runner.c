@@ -9,8 +9,8 @@ enum { BYTES = WORDS * sizeof(uint32_t) };
 struct philox_runner *make_runner_of(struct fixture *f, const char *name,
 				     uint32_t pool_flags)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 	struct philox_runner *runner;
 
 	options.name = name;
@@ -57,10 +57,11 @@ enum philox_status draw_or_fail(const struct philox_pass *pass, uint32_t *array)
 		{0, 0}, {1, 0}, {1, 1}, {2, 0}};
 
 	for (unsigned i = 0; i < SITES; i++) {
-		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+		struct philox_fill_desc fill =
+			PHILOX_INIT(struct philox_fill_desc);
 
-		fill.dist = PHILOX_BITS;
-		fill.dtype = PHILOX_U32;
+		fill.dist = PHILOX_DIST_BITS;
+		fill.dtype = PHILOX_DTYPE_U32;
 		fill.span.count = COUNT;
 		fill.out = array + i * COUNT;
 		TRY(philox_pass_fill(pass, sites[i][0], sites[i][1], &fill));
@@ -107,15 +108,14 @@ enum philox_status layer_body(void *user, struct philox_run *run)
 	return layer->returns;
 }
 
-struct philox_function_options layer_options(const char *name,
-					     struct layer *layer)
+struct philox_function_desc layer_options(const char *name, struct layer *layer)
 {
-	static const struct philox_input x = {.name = "x",
-					      .origin = PHILOX_ORIGIN};
-	static const struct philox_output_info outputs[] = {
+	static const struct philox_input_desc x = {.name = "x",
+						   .origin = PHILOX_ORIGIN};
+	static const struct philox_output_desc outputs[] = {
 		{.name = "y", .origin = "layer.c:1"}, {.name = "echo"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.mode =
@@ -137,7 +137,7 @@ struct layer make_layer(struct fixture *f, struct philox_runner *r,
 }
 
 void make_function_of(struct layer *layer, struct philox_runner *r,
-		      const struct philox_function_options *options)
+		      const struct philox_function_desc *options)
 {
 	layer->runner = r;
 	OK(philox_function_create(r, options, &layer->function));
@@ -146,7 +146,7 @@ void make_function_of(struct layer *layer, struct philox_runner *r,
 void make_function(struct layer *layer, struct philox_runner *r,
 		   const char *name)
 {
-	struct philox_function_options options = layer_options(name, layer);
+	struct philox_function_desc options = layer_options(name, layer);
 
 	make_function_of(layer, r, &options);
 }
@@ -219,12 +219,12 @@ enum philox_call_kind kind_of_call(struct layer *layer, const void *x,
 	return (enum philox_call_kind)call.call.kind;
 }
 
-struct philox_function_counts counts_of(struct layer *layer)
+struct philox_function_stats counts_of(struct layer *layer)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
-	OK(philox_function_count(layer->function, &counts));
+	OK(philox_function_get_stats(layer->function, &counts));
 	return counts;
 }
 

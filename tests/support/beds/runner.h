@@ -40,8 +40,8 @@ struct layer {
 };
 
 /* Options of a function with x, y and echo; the body's user is the layer. */
-struct philox_function_options layer_options(const char *name,
-					     struct layer *layer);
+struct philox_function_desc layer_options(const char *name,
+					  struct layer *layer);
 enum philox_status layer_body(void *user, struct philox_run *run);
 
 struct layer make_layer(struct fixture *f, struct philox_runner *r,
@@ -50,13 +50,13 @@ struct layer make_layer(struct fixture *f, struct philox_runner *r,
 void make_function(struct layer *layer, struct philox_runner *r,
 		   const char *name);
 void make_function_of(struct layer *layer, struct philox_runner *r,
-		      const struct philox_function_options *options);
+		      const struct philox_function_desc *options);
 
 /* One call of a layer, with what came of it. */
 struct layer_call {
 	struct philox_call call;
 	struct philox_call_input x;
-	struct philox_use use;
+	struct philox_launch_pass use;
 	struct philox_output outputs[2];
 };
 
@@ -71,7 +71,7 @@ enum philox_call_kind kind_of_call(struct layer *layer, const void *x,
 struct forward call_forward(struct layer *layer, const void *x, uint32_t key);
 void release_outputs(struct layer *layer, struct layer_call *call);
 
-struct philox_function_counts counts_of(struct layer *layer);
+struct philox_function_stats counts_of(struct layer *layer);
 
 /* A device array of WORDS words that are all `word`. */
 uint32_t *make_words(struct fixture *f, uint32_t word);

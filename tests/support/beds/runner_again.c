@@ -21,7 +21,7 @@ char *plan_of(struct philox_runner *r)
 	size_t size = 0;
 	char *text;
 
-	OK(philox_runner_save_text(r, &text, &size));
+	OK(philox_plan_save_text(r, &text, &size));
 	cr_assert_eq(strlen(text), size, "no NUL at %zu", size);
 	return text;
 }
@@ -40,7 +40,7 @@ void again_load(struct again *again, struct fixture *f, struct philox_runner *r)
 
 	OK(philox_context_save_text(f->context, &saved, &size));
 	OK(philox_context_load_text(again->f.context, saved, size));
-	OK(philox_runner_load_text(again->r, plan, strlen(plan)));
+	OK(philox_plan_load_text(again->r, plan, strlen(plan)));
 	loaded = plan_of(again->r);
 	cr_assert_str_eq(loaded, plan, "a plan that was loaded is another one");
 	free(plan);
@@ -66,7 +66,7 @@ void plan_refused(struct philox_runner *r, const char *text, size_t size,
 {
 	char *before = plan_of(r), *after;
 
-	FAILS(philox_runner_load_text(r, text, size), expected);
+	FAILS(philox_plan_load_text(r, text, size), expected);
 	after = plan_of(r);
 	cr_assert_str_eq(after, before, "the runner changed");
 	free(before);

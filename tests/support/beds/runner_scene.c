@@ -13,7 +13,7 @@ enum { BYTES = WORDS * sizeof(uint32_t) };
 void make_function_under(struct layer *layer, struct philox_runner *r,
 			 const char *name, const struct philox_policy *policy)
 {
-	struct philox_function_options options = layer_options(name, layer);
+	struct philox_function_desc options = layer_options(name, layer);
 
 	options.policy = *policy;
 	make_function_of(layer, r, &options);
@@ -112,10 +112,10 @@ enum philox_status try_prepare(struct layer *layer, struct layer_call *calls,
 struct philox_region *make_region_with(struct fixture *f, const char *name,
 				       uint32_t pending, uint32_t flags)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = name;
@@ -136,8 +136,8 @@ static enum philox_status do_nothing(void *user, struct philox_run *run)
 
 uint64_t live_blocks(struct fixture *f, struct philox_runner *r)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_function *function;
 
@@ -187,7 +187,7 @@ static enum philox_status draw_rich(struct rich *rich, struct philox_run *run,
 	TRY(draw_or_fail(&pass, y[0]));
 	TRY(philox_forward_commit(&pass, &made));
 	TRY(philox_run_backward_begin(run, rich->other, none,
-				      rich->flags | PHILOX_RETAIN, &pass));
+				      rich->flags | PHILOX_PASS_RETAIN, &pass));
 	TRY(philox_pass_ticket(&pass, &named));
 	TRY(draw_or_fail(&pass, y[2]));
 	TRY(philox_backward_commit(&pass, 0));
@@ -221,13 +221,13 @@ static enum philox_status rich_body(void *user, struct philox_run *run)
 void make_rich(struct rich *rich, struct philox_runner *r, const char *name,
 	       const struct philox_policy *policy)
 {
-	static const struct philox_output_info outputs[] = {
+	static const struct philox_output_desc outputs[] = {
 		{.name = "forward"},
 		{.name = "backward"},
 		{.name = "named"},
 		{.name = "named again"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.body = rich_body;
@@ -256,8 +256,8 @@ void call_rich(struct rich *rich, const struct forward *of, uint32_t flags,
 	struct numbers next = peek(f, rich->own);
 	size_t before = pending(rich->other);
 
-	rich->uses[0] = (struct philox_use){{5, 5}, 0, 0};
-	rich->uses[1] = (struct philox_use){of->ticket, flags, 0};
+	rich->uses[0] = (struct philox_launch_pass){{5, 5}, 0, 0};
+	rich->uses[1] = (struct philox_launch_pass){of->ticket, flags, 0};
 	OK(philox_function_call(rich->function, &rich->call));
 	cr_assert(!kind || rich->call.kind == (uint32_t)kind,
 		  "kind %u, not %d: %s", rich->call.kind, kind,
@@ -270,7 +270,7 @@ void call_rich(struct rich *rich, const struct forward *of, uint32_t flags,
 					 f->stream));
 	}
 	PENDING(rich->own, 0);
-	PENDING(rich->other, before - (flags & PHILOX_RETAIN ? 0 : 1));
+	PENDING(rich->other, before - (flags & PHILOX_PASS_RETAIN ? 0 : 1));
 	FRESH(peek(f, rich->own), next, "the next forward");
 }
 
@@ -304,7 +304,7 @@ static void sleep_a_while(const void *args)
 
 void delay(struct fixture *f, philox_stream stream)
 {
-	OK(philox_launch_host(f->device, stream, sleep_a_while, "", 1));
+	OK(philox_stream_launch_host(f->device, stream, sleep_a_while, "", 1));
 }
 
 /* --- threads -------------------------------------------------------------- */

@@ -60,7 +60,7 @@ enum philox_status try_prepare(struct layer *layer, struct layer_call *calls,
 #define STEP(r, stream, wanted)                                                \
 	do {                                                                   \
 		size_t kept_ = 99;                                             \
-		OK(philox_step_begin(r, stream, 0, &kept_));                   \
+		OK(philox_runner_step_begin(r, stream, 0, &kept_));            \
 		cr_assert_eq(kept_, (size_t)(wanted), "%zu are kept, not %zu", \
 			     kept_, (size_t)(wanted));                         \
 	} while (0)
@@ -86,7 +86,7 @@ struct rich {
 	unsigned bodies;
 	uint32_t *seen[RICH_RUNS][4];
 	struct philox_call call;
-	struct philox_use uses[2];
+	struct philox_launch_pass uses[2];
 	struct philox_output outputs[4];
 };
 

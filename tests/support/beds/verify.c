@@ -51,15 +51,15 @@ struct act new_act(struct fixture *f, struct philox_runner *r,
 			  .n_inputs = 1,
 			  .n_outputs = 1,
 			  .n_uses = 1,
-			  .elements = PHILOX_ELEMENTS(PHILOX_U32),
+			  .elements = PHILOX_ELEMENTS(PHILOX_DTYPE_U32),
 			  .stream = f->stream,
 			  .policy = {.verify = 1}};
 
 	for (int i = 0; i < ACT_INPUTS; i++) {
-		act.inputs[i] = (struct philox_input){
+		act.inputs[i] = (struct philox_input_desc){
 			.name = names[i],
 			.origin = "act.c:1",
-			.elements = PHILOX_ELEMENTS(PHILOX_U32)};
+			.elements = PHILOX_ELEMENTS(PHILOX_DTYPE_U32)};
 		act.in[i].bytes = ACT_BYTES;
 	}
 	return act;
@@ -67,13 +67,14 @@ struct act new_act(struct fixture *f, struct philox_runner *r,
 
 void make_act(struct act *act, const char *name)
 {
-	const struct philox_output_info outputs[ACT_OUTPUTS] = {
+	const struct philox_output_desc outputs[ACT_OUTPUTS] = {
 		{.name = "y", .elements = act->elements},
 		{.name = "z", .elements = act->elements},
 		{.name = "v", .elements = act->elements}};
-	static const struct philox_value rate = {.name = "rate", .bytes = 4};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_param_desc rate = {.name = "rate",
+						      .bytes = 4};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.body = act_body;
@@ -91,7 +92,7 @@ void make_act(struct act *act, const char *name)
 
 enum philox_status call_act(struct act *act)
 {
-	struct philox_call_value rate = {&act->rate, sizeof(act->rate)};
+	struct philox_call_param rate = {&act->rate, sizeof(act->rate)};
 
 	act->call = PHILOX_INIT(struct philox_call);
 	act->call.stream = act->stream;
@@ -127,7 +128,7 @@ static void drop_ticket(struct act *act, struct philox_ticket ticket)
 
 void play_act(struct act *act, enum philox_call_kind kind)
 {
-	struct philox_use given[ACT_USES];
+	struct philox_launch_pass given[ACT_USES];
 
 	memcpy(given, act->uses, sizeof(given));
 	OK(call_act(act));
@@ -147,12 +148,12 @@ void rehearse(struct act *act)
 	play_act(act, PHILOX_CALL_RECORD);
 }
 
-struct philox_function_counts act_counts(const struct act *act)
+struct philox_function_stats act_counts(const struct act *act)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 
-	OK(philox_function_count(act->function, &counts));
+	OK(philox_function_get_stats(act->function, &counts));
 	return counts;
 }
 
@@ -280,7 +281,7 @@ void scene_of(struct story *s, struct act *act)
 static void tell_acts(struct story *s)
 {
 	for (unsigned i = 0; i < s->n_acts; i++) {
-		const struct philox_function_counts now =
+		const struct philox_function_stats now =
 			act_counts(&s->acts[i]);
 		const uint64_t wanted = s->verify ? now.replay : 0;
 

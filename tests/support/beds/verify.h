@@ -39,7 +39,7 @@ struct act {
 	struct philox_region *region, *other;
 	struct philox_function *function;
 	enum philox_status (*script)(struct act *act, struct props *props);
-	struct philox_input inputs[ACT_INPUTS];
+	struct philox_input_desc inputs[ACT_INPUTS];
 	size_t n_inputs, n_outputs, n_uses;
 	uint32_t flags;
 	uint32_t elements; /* of outputs; of the u32 */
@@ -51,7 +51,7 @@ struct act {
 	uint32_t key, rate;
 	philox_stream stream;
 	struct philox_call_input in[ACT_INPUTS];
-	struct philox_use uses[ACT_USES];
+	struct philox_launch_pass uses[ACT_USES];
 	/* of the last call */
 	struct philox_call call;
 	struct philox_output out[ACT_OUTPUTS];
@@ -74,12 +74,12 @@ void release_act(struct act *act);
 void play_act(struct act *act, enum philox_call_kind kind);
 /* A warm-up and a recording. */
 void rehearse(struct act *act);
-struct philox_function_counts act_counts(const struct act *act);
+struct philox_function_stats act_counts(const struct act *act);
 
 /* Counts of verification, all of them. */
 #define VERIFIED(act, verified_, differed_, unverified_)                      \
 	do {                                                                  \
-		struct philox_function_counts now_ = act_counts(act);         \
+		struct philox_function_stats now_ = act_counts(act);          \
 		cr_assert(now_.verified == (uint64_t)(verified_) &&           \
 				  now_.differed == (uint64_t)(differed_) &&   \
 				  now_.unverified == (uint64_t)(unverified_), \
@@ -142,8 +142,8 @@ void cast(struct story *s, struct act *act, const char *name);
 void scene_of(struct story *s, struct act *act);
 
 /* HOST_PROMISE(suite, name) is RUNNER_PROMISE() for bodies that launch their own
- * work by philox_launch_host(): on host:sync and on host:strict, whatever
- * PHILOX_TEST_DEVICE says. */
+ * work by philox_stream_launch_host(): on host:sync and on host:strict,
+ * whatever PHILOX_TEST_DEVICE says. */
 #define HOST_PROMISE(suite, name)                                     \
 	static void name(struct fixture *f, struct philox_runner *r); \
 	Test(suite, name, .timeout = 120)                             \

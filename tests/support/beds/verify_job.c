@@ -13,11 +13,11 @@ struct job new_job(struct fixture *f,
 
 	for (int i = 0; i < JOB_ARRAYS; i++) {
 		job.array[i] = make_words(f, 3);
-		job.arrays[i] = (struct philox_verify_array){
+		job.arrays[i] = (struct philox_array_desc){
 			.name = names[i],
 			.address = job.array[i],
 			.bytes = JOB_BYTES,
-			.elements = PHILOX_ELEMENTS(PHILOX_U32)};
+			.elements = PHILOX_ELEMENTS(PHILOX_DTYPE_U32)};
 	}
 	return job;
 }
@@ -47,10 +47,10 @@ void make_job(struct job *job)
 	record_begin(job->f);
 	OK(job->work(job, &stage));
 	job->graph = record_end(job->f);
-	cr_assert_eq(philox_graph_uses(job->graph), job->n_uses);
+	cr_assert_eq(philox_graph_pass_count(job->graph), job->n_uses);
 	if (!job->pool)
 		job->pool = make_pool(job->f, "copies", 0);
-	job->options = PHILOX_INIT(struct philox_verify_options);
+	job->options = PHILOX_INIT(struct philox_verify_desc);
 	job->options.pool = job->pool;
 	job->options.arrays = job->arrays;
 	job->options.n_arrays = job->n_arrays;

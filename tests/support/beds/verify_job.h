@@ -29,11 +29,11 @@ struct job {
 	enum philox_status (*work)(struct job *job, struct job_stage *stage);
 	uint32_t *array[JOB_ARRAYS];
 	unsigned n_arrays; /* that it writes; it may read the others */
-	struct philox_use uses[JOB_USES];
+	struct philox_launch_pass uses[JOB_USES];
 	size_t n_uses;
 	struct philox_graph *graph;
-	struct philox_verify_array arrays[JOB_ARRAYS];
-	struct philox_verify_options options;
+	struct philox_array_desc arrays[JOB_ARRAYS];
+	struct philox_verify_desc options;
 	unsigned runs; /* of the callback */
 	unsigned n;    /* for the work */
 	void *prop;

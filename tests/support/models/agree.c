@@ -5,10 +5,10 @@
 
 #include "tests/support/support.h"
 
-static const struct philox_op ops[][2] = {{{"x", 1, 4}, {"y", 1, 4}},
-					  {{"x", 2, 4}, {"y", 1, 4}},
-					  {{"x", 1, 4}, {"y", 1, 8}},
-					  {{"x", 1, 4}, {"z", 1, 4}}};
+static const struct philox_op_desc ops[][2] = {{{"x", 1, 4}, {"y", 1, 4}},
+					       {{"x", 2, 4}, {"y", 1, 4}},
+					       {{"x", 1, 4}, {"y", 1, 8}},
+					       {{"x", 1, 4}, {"z", 1, 4}}};
 
 /* Words of a forward: of the largest op, and of all calls. */
 static const unsigned largest[] = {4, 4, 8, 4};
@@ -50,7 +50,7 @@ static int can_draw(const struct model_rank *rank, const struct event *event)
 	const struct model_region *region = &rank->regions[event->which];
 
 	return region->alive && region->n < MODEL_TICKETS &&
-	       !((region->flags & PHILOX_SHARED) &&
+	       !((region->flags & PHILOX_REGION_SHARED) &&
 		 rank->open_in_order[region->of]);
 }
 
@@ -110,7 +110,7 @@ int model_can(const struct model_rank *rank, const struct event *event)
 static void model_draw(struct model_rank *rank, struct model_region *region,
 		       const struct event *event)
 {
-	const int in_order = (region->flags & PHILOX_SHARED) != 0;
+	const int in_order = (region->flags & PHILOX_REGION_SHARED) != 0;
 	uint64_t *offset =
 		in_order ? &rank->offsets[region->of] : &region->offset;
 
@@ -216,7 +216,7 @@ static void make_for_real(struct model_rank *rank, const struct event *event)
 {
 	static const char *const names[] = {"a", "b", "c", "d", "e"};
 	const char *differs[PHILOX_MESH_AXES];
-	struct philox_region_options options = {
+	struct philox_region_desc options = {
 		.size = sizeof(options),
 		.name = names[event->which],
 		.ops = ops[event->shape],
@@ -227,7 +227,7 @@ static void make_for_real(struct model_rank *rank, const struct event *event)
 		.differs = differs};
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
 
-	OK(philox_context_mesh(rank->context, &mesh));
+	OK(philox_context_get_mesh(rank->context, &mesh));
 	for (uint32_t i = mesh.n_axes; i--;)
 		if (event->differs & 1u << i)
 			differs[options.n_differs++] = mesh.axes[i].name;
@@ -238,11 +238,11 @@ static void make_for_real(struct model_rank *rank, const struct event *event)
 static void table_for_real(struct model_rank *rank, const struct event *event)
 {
 	static const char *const names[] = {"A", "B"};
-	struct philox_rows_options options = {
-		.size = sizeof(options),
-		.name = names[event->which],
-		.count = event->shape + 1,
-		.generator = rank->generators[event->of]};
+	struct philox_rows_desc options = {.size = sizeof(options),
+					   .name = names[event->which],
+					   .count = event->shape + 1,
+					   .generator =
+						   rank->generators[event->of]};
 
 	OK(philox_rows_create(rank->context, &options,
 			      &rank->rows[event->which]));
@@ -253,9 +253,9 @@ static void draw_for_real(struct model_rank *rank, const struct event *event)
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 
-	OK(philox_forward_begin(rank->made[event->which], NULL,
-				event->kind == INFER ? PHILOX_INFERENCE : 0,
-				&pass));
+	OK(philox_forward_begin(
+		rank->made[event->which], NULL,
+		event->kind == INFER ? PHILOX_PASS_INFERENCE : 0, &pass));
 	if (event->kind == ABORT)
 		OK(philox_pass_abort(&pass));
 	else if (event->kind != LEAVE_OPEN)
@@ -279,7 +279,7 @@ static void read_for_real(struct model_rank *rank, const struct event *event)
 		return;
 	}
 	OK(philox_backward_begin(region, ticket, NULL,
-				 event->kind == RETAIN ? PHILOX_RETAIN : 0,
+				 event->kind == RETAIN ? PHILOX_PASS_RETAIN : 0,
 				 &pass));
 	if (event->kind != LEAVE_USED)
 		OK(philox_backward_commit(&pass, 0));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "tests/support/models/pool_calls.h"
 #include "tests/support/models/pool_game.h"
 

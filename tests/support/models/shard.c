@@ -27,7 +27,7 @@ static int in_ceil(uint64_t i, uint64_t n, uint64_t p, uint64_t c)
 	return i >= smaller(c * k, n) && i < smaller((c + 1) * k, n);
 }
 
-static int in_part(const struct philox_dim *dim, uint64_t i)
+static int in_part(const struct philox_shard_dim *dim, uint64_t i)
 {
 	uint64_t n = dim->extent, p = dim->parts, c = dim->part;
 
@@ -49,7 +49,8 @@ static int in_part(const struct philox_dim *dim, uint64_t i)
 }
 
 /* The chunk c first, then 2 p - 1 - c */
-static size_t zigzag_indices(const struct philox_dim *dim, uint64_t indices[])
+static size_t zigzag_indices(const struct philox_shard_dim *dim,
+			     uint64_t indices[])
 {
 	uint64_t chunks = 2 * (uint64_t)dim->parts;
 	uint64_t chunk[2] = {dim->part, chunks - 1 - dim->part};
@@ -62,7 +63,7 @@ static size_t zigzag_indices(const struct philox_dim *dim, uint64_t indices[])
 	return n;
 }
 
-size_t model_indices(const struct philox_dim *dim, uint64_t indices[])
+size_t model_indices(const struct philox_shard_dim *dim, uint64_t indices[])
 {
 	size_t n = 0;
 
@@ -75,7 +76,7 @@ size_t model_indices(const struct philox_dim *dim, uint64_t indices[])
 }
 
 /* Dimension by dimension: an element and an index of the next make a new one */
-void model_part(const struct philox_sharding *shard, struct model *model)
+void model_part(const struct philox_shard_desc *shard, struct model *model)
 {
 	static uint64_t before[MODEL_ELEMENTS], indices[MODEL_ELEMENTS];
 
@@ -97,7 +98,7 @@ void model_part(const struct philox_sharding *shard, struct model *model)
 	}
 }
 
-uint64_t model_whole(const struct philox_sharding *shard)
+uint64_t model_whole(const struct philox_shard_desc *shard)
 {
 	uint64_t n = 1;
 
@@ -193,7 +194,7 @@ static int equal_pieces(const uint64_t indices[], size_t n)
 	return 1;
 }
 
-int model_has_equal_pieces(const struct philox_sharding *shard)
+int model_has_equal_pieces(const struct philox_shard_desc *shard)
 {
 	static uint64_t indices[MODEL_ELEMENTS];
 
@@ -204,7 +205,7 @@ int model_has_equal_pieces(const struct philox_sharding *shard)
 	return 1;
 }
 
-int model_has_both_ends(const struct philox_sharding *shard)
+int model_has_both_ends(const struct philox_shard_desc *shard)
 {
 	static uint64_t indices[MODEL_ELEMENTS];
 

@@ -1,7 +1,7 @@
 /*
  * tests/support/models/shard.h - parts of tensors, index by index
  *
- * The model is written from the formulas of philox/shard.h alone: slow, and for
+ * The model is written from the formulas of philox/mesh.h alone: slow, and for
  * small tensors.
  */
 #ifndef TESTS_SUPPORT_SHARD_MODEL_H
@@ -14,7 +14,7 @@ enum { MODEL_ELEMENTS = 4096 };
 /* --- what the formulas say ------------------------------------------------ */
 
 /* The indices that a part has, in its order; at most MODEL_ELEMENTS. */
-size_t model_indices(const struct philox_dim *dim, uint64_t indices[]);
+size_t model_indices(const struct philox_shard_dim *dim, uint64_t indices[]);
 
 /* Elements of the whole tensor, in the order of the shard's own array. */
 struct model {
@@ -24,10 +24,10 @@ struct model {
 	uint64_t element[MODEL_ELEMENTS];
 };
 
-void model_part(const struct philox_sharding *shard, struct model *model);
+void model_part(const struct philox_shard_desc *shard, struct model *model);
 
 /* How many elements the tensor has. */
-uint64_t model_whole(const struct philox_sharding *shard);
+uint64_t model_whole(const struct philox_shard_desc *shard);
 
 /* --- the fewest spans ----------------------------------------------------- */
 
@@ -44,7 +44,7 @@ size_t model_fewest_of_indices(const struct model *model);
  * other have one length; and whether in one dimension it has the first and the
  * last index, but not all.
  */
-int model_has_equal_pieces(const struct philox_sharding *shard);
-int model_has_both_ends(const struct philox_sharding *shard);
+int model_has_equal_pieces(const struct philox_shard_desc *shard);
+int model_has_both_ends(const struct philox_shard_desc *shard);
 
 #endif

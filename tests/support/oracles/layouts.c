@@ -150,20 +150,21 @@ int layout_table_next(struct layout_table *table,
 /* --- fills ---------------------------------------------------------------- */
 
 static const char *const dists[] = {
-	[PHILOX_BITS] = "bits",
-	[PHILOX_UNIFORM] = "uniform",
-	[PHILOX_NORMAL] = "normal",
-	[PHILOX_BERNOULLI] = "bernoulli",
-	[PHILOX_DROPOUT] = "dropout",
-	[PHILOX_LOG_NORMAL] = "log_normal",
-	[PHILOX_EXPONENTIAL] = "exponential",
-	[PHILOX_GUMBEL] = "gumbel",
-	[PHILOX_INTEGERS] = "integer",
+	[PHILOX_DIST_BITS] = "bits",
+	[PHILOX_DIST_UNIFORM] = "uniform",
+	[PHILOX_DIST_NORMAL] = "normal",
+	[PHILOX_DIST_BERNOULLI] = "bernoulli",
+	[PHILOX_DIST_DROPOUT] = "dropout",
+	[PHILOX_DIST_LOG_NORMAL] = "log_normal",
+	[PHILOX_DIST_EXPONENTIAL] = "exponential",
+	[PHILOX_DIST_GUMBEL] = "gumbel",
+	[PHILOX_DIST_INTEGERS] = "integer",
 };
 static const char *const dtypes[] = {
-	[PHILOX_U32] = "u32",   [PHILOX_U64] = "u64", [PHILOX_F32] = "f32",
-	[PHILOX_BF16] = "bf16", [PHILOX_F16] = "f16", [PHILOX_F64] = "f64",
-	[PHILOX_I32] = "i32",   [PHILOX_I64] = "i64",
+	[PHILOX_DTYPE_U32] = "u32", [PHILOX_DTYPE_U64] = "u64",
+	[PHILOX_DTYPE_F32] = "f32", [PHILOX_DTYPE_BF16] = "bf16",
+	[PHILOX_DTYPE_F16] = "f16", [PHILOX_DTYPE_F64] = "f64",
+	[PHILOX_DTYPE_I32] = "i32", [PHILOX_DTYPE_I64] = "i64",
 };
 static const size_t sizes[] = {4, 8, 4, 2, 2, 8, 4, 8};
 
@@ -205,7 +206,7 @@ void layout_op_of(const struct layout_case *c, struct layout_op *op)
 		.fill = {.size = sizeof(op->fill),
 			 .dist = (enum philox_dist)dist,
 			 .dtype = (enum philox_dtype)dtype,
-			 .span = philox_elements(0, c->elements),
+			 .span = philox_span_elements(0, c->elements),
 			 .low = c->low,
 			 .high = c->high,
 			 .mean = c->mean,
@@ -255,11 +256,11 @@ double layout_value(const struct layout_op *op, uint64_t bits)
 	double x;
 
 	switch (op->fill.dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return f32_of(bits);
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return f32_of(bits << 16);
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return f16_of(bits);
 	default:
 		memcpy(&x, &bits, sizeof(x));
@@ -277,11 +278,11 @@ static uint64_t input_bits(const struct layout_op *op, uint64_t element)
 
 	memcpy(&bits32, &x32, sizeof(bits32));
 	memcpy(&bits, &x, sizeof(bits));
-	if (op->fill.dtype == PHILOX_F64)
+	if (op->fill.dtype == PHILOX_DTYPE_F64)
 		return bits;
-	if (op->fill.dtype == PHILOX_F32)
+	if (op->fill.dtype == PHILOX_DTYPE_F32)
 		return bits32;
-	if (op->fill.dtype == PHILOX_BF16)
+	if (op->fill.dtype == PHILOX_DTYPE_BF16)
 		return bits32 >> 16;
 	return x == 0 ? 0
 		      : (bits32 >> 16 & 0x8000) |
@@ -339,7 +340,7 @@ void layout_draw_span(struct philox_device *device, const struct layout_op *op,
 		      struct philox_span span, const void *in, void *out)
 {
 	struct philox_rng rng = {op->state, NULL};
-	struct philox_fill fill = op->fill;
+	struct philox_fill_desc fill = op->fill;
 
 	fill.span = span;
 	fill.in = in;
@@ -356,7 +357,8 @@ void *layout_draw_elements(struct philox_device *device,
 
 	cr_assert(out && in);
 	layout_write_inputs(op, in, first, count);
-	layout_draw_span(device, op, philox_elements(first, count), in, out);
+	layout_draw_span(device, op, philox_span_elements(first, count), in,
+			 out);
 	free(in);
 	return out;
 }

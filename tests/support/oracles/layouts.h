@@ -36,8 +36,8 @@ int layout_table_next(struct layout_table *table,
 
 /* A case in philox's terms; the fill refers to the layout. */
 struct layout_op {
-	struct philox_layout layout;
-	struct philox_fill fill;
+	struct philox_layout_desc layout;
+	struct philox_fill_desc fill;
 	struct philox_state state;
 	size_t size; /* of an element */
 };

@@ -32,9 +32,9 @@ struct playing {
 	struct philox_output handles[RECIPE_INPUTS]; /* that they come from */
 	unsigned from[RECIPE_INPUTS]; /* of which they are copies */
 	unsigned storages[RECIPE_INPUTS];
-	struct philox_call_value values[RECIPE_VALUES];
-	unsigned char bytes[RECIPE_VALUES][PHILOX_VALUE_SIZE + 1];
-	struct philox_use uses[RECIPE_PASSES + 1];
+	struct philox_call_param values[RECIPE_VALUES];
+	unsigned char bytes[RECIPE_VALUES][PHILOX_PARAM_BYTES + 1];
+	struct philox_launch_pass uses[RECIPE_PASSES + 1];
 	struct held_ticket held[RECIPE_PASSES]; /* of entries */
 	struct philox_output outputs[RECIPE_OUTPUTS];
 	int made[RECIPE_OUTPUTS]; /* handles; -1: none */

@@ -146,7 +146,8 @@ static int choose_ticket(struct game *game, struct playing *p, unsigned entry,
 		game_check_bound(game, held->id);
 		p->held[entry] = *held;
 		p->uses[entry].ticket = held->ours;
-		p->uses[entry].flags = game_one_in(game, 4) ? PHILOX_RETAIN : 0;
+		p->uses[entry].flags =
+			game_one_in(game, 4) ? PHILOX_PASS_RETAIN : 0;
 		return 1;
 	}
 	return 0;
@@ -158,7 +159,8 @@ int call_choose_uses(struct game *game, struct playing *p)
 		const struct recipe_pass *pass = recipe_entry(p->recipe, i);
 
 		p->uses[i].ticket = CALL_UNTOUCHED;
-		p->uses[i].flags = game_one_in(game, 8) ? PHILOX_RETAIN : 0;
+		p->uses[i].flags =
+			game_one_in(game, 8) ? PHILOX_PASS_RETAIN : 0;
 		if (pass->backward &&
 		    !choose_ticket(game, p, i, p->f->regions[pass->region]))
 			return 0;
@@ -171,7 +173,7 @@ int call_choose_uses(struct game *game, struct playing *p)
 static void choose_values(struct game *game, struct playing *p)
 {
 	for (unsigned i = 0; i < p->f->shape.n_values; i++) {
-		for (unsigned k = 0; k < PHILOX_VALUE_SIZE; k++)
+		for (unsigned k = 0; k < PHILOX_PARAM_BYTES; k++)
 			p->bytes[i][k] = (unsigned char)game_pick(game, 256);
 		p->values[i].bytes = p->bytes[i];
 		p->values[i].size = p->f->shape.values[i].bytes;

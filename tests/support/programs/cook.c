@@ -31,10 +31,11 @@ static const uint32_t sites[SITES][2] = {{0, 0}, {1, 0}, {1, 1}, {2, 0}};
 static enum philox_status draw_all(const struct philox_pass *pass, uint32_t *to)
 {
 	for (unsigned i = 0; i < SITES; i++) {
-		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+		struct philox_fill_desc fill =
+			PHILOX_INIT(struct philox_fill_desc);
 
-		fill.dist = PHILOX_BITS;
-		fill.dtype = PHILOX_U32;
+		fill.dist = PHILOX_DIST_BITS;
+		fill.dtype = PHILOX_DTYPE_U32;
 		fill.span.count = COUNT;
 		fill.out = to + i * COUNT;
 		TRY(philox_pass_fill(pass, sites[i][0], sites[i][1], &fill));
@@ -68,10 +69,10 @@ static enum philox_status cook_value(struct cooking *c,
 {
 	const void *value;
 
-	TRY(philox_run_value(c->run, op->from, &value));
+	TRY(philox_run_param(c->run, op->from, &value));
 	return philox_memory_copy(c->of->device,
 				  c->registers[op->to] + op->to_word, value,
-				  PHILOX_VALUE_SIZE, c->stream);
+				  PHILOX_PARAM_BYTES, c->stream);
 }
 
 static enum philox_status cook_declare(struct cooking *c,
@@ -259,7 +260,7 @@ static enum philox_status plain_commit(struct plainly *p, unsigned index)
 	TRY(philox_backward_commit(&p->passes[index], 0));
 	if (pass->source >= 0 &&
 	    !p->of->recipe->passes[pass->source].backward &&
-	    !(pass->flags & PHILOX_RETAIN))
+	    !(pass->flags & PHILOX_PASS_RETAIN))
 		*in_use = (struct philox_ticket){0, 0};
 	return PHILOX_OK;
 }
@@ -279,9 +280,9 @@ static enum philox_status plain_draw(struct plainly *p, unsigned index,
 	return PHILOX_OK;
 }
 
-static void plain_value(const struct philox_call_value *value, uint32_t *to)
+static void plain_value(const struct philox_call_param *value, uint32_t *to)
 {
-	memset(to, 0, PHILOX_VALUE_SIZE);
+	memset(to, 0, PHILOX_PARAM_BYTES);
 	memcpy(to, value->bytes, value->size);
 }
 

@@ -21,8 +21,8 @@ static void play_plainly(struct game *game, struct playing *p)
 	for (unsigned i = 0; i < 2; i++)
 		plain->regions[i] = game->regions[p->f->regions[i]].plain;
 	for (unsigned i = 0; i < p->recipe->n_entries; i++)
-		plain->uses[i] = (struct philox_use){p->held[i].plain,
-						     p->uses[i].flags, 0};
+		plain->uses[i] = (struct philox_launch_pass){
+			p->held[i].plain, p->uses[i].flags, 0};
 	for (unsigned i = 0; i < p->f->shape.n_inputs; i++)
 		plain->registers[i] = game->storages[p->storages[i]].now;
 	GOES(game, recipe_plainly(plain));
@@ -55,7 +55,7 @@ static void take_ticket(struct game *game, struct playing *p, unsigned entry)
 		     "a plain backward of '%s' drew other numbers than its "
 		     "forward",
 		     p->f->name);
-		if (p->uses[entry].flags & PHILOX_RETAIN)
+		if (p->uses[entry].flags & PHILOX_PASS_RETAIN)
 			game_count(game, GAME_RETAINED);
 		else
 			drop_used(game, &p->held[entry]);
@@ -116,8 +116,8 @@ static void take_output(struct game *game, struct playing *p, unsigned index)
 	p->made[index] =
 		(int)game_new_handle(game, output, p->f->runner, storage, word);
 	game->handles[p->made[index]].path = p->path;
-	GOES(game,
-	     philox_output_data(game->runners[p->f->runner], output, &data));
+	GOES(game, philox_output_get_data(game->runners[p->f->runner], output,
+					  &data));
 	MUST(game, !data, "user data of another handle");
 	GOES(game,
 	     philox_output_set_data(game->runners[p->f->runner], output, p));

@@ -135,7 +135,7 @@ void game_order_pool(struct game *game, int runner)
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	game_wait(game);
-	GOES(game, philox_pool_order(pool, f->side, f->stream));
+	GOES(game, philox_pool_join_streams(pool, f->side, f->stream));
 	call.stream = f->stream;
 	if (philox_function_call(game->islands[runner], &call) != PHILOX_OK) {
 		call.stream = NULL;

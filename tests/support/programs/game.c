@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/plan.h>
+#include <philox/runner.h>
 #include <philox/save.h>
 #include "tests/support/programs/table.h"
 
@@ -152,8 +152,8 @@ struct plans_of_runners {
 static void save_plans(struct game *game, struct plans_of_runners *plans)
 {
 	for (unsigned i = 0; i < GAME_RUNNERS; i++)
-		GOES(game, philox_runner_save_text(game->runners[i],
-						   &plans->text[i], NULL));
+		GOES(game, philox_plan_save_text(game->runners[i],
+						 &plans->text[i], NULL));
 	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
 		memcpy(plans->known[i], game->functions[i].known,
 		       sizeof(plans->known[i]));
@@ -166,11 +166,11 @@ static void load_plans(struct game *game, struct plans_of_runners *plans,
 		char *again;
 
 		if (wanted) {
-			GOES(game, philox_runner_load_text(
+			GOES(game, philox_plan_load_text(
 					   game->runners[i], plans->text[i],
 					   strlen(plans->text[i])));
-			GOES(game, philox_runner_save_text(game->runners[i],
-							   &again, NULL));
+			GOES(game, philox_plan_save_text(game->runners[i],
+							 &again, NULL));
 			MUST(game, !strcmp(again, plans->text[i]),
 			     "%s\nis not\n%s", again, plans->text[i]);
 			free(again);

@@ -79,7 +79,7 @@ enum game_event {
 	GAME_UNBOUND,  /* ... that went with it */
 	GAME_RELEASED, /* tickets */
 	GAME_STEPS_BEGUN,
-	GAME_STEPS_ENDED, /* with PHILOX_STEP_ALL */
+	GAME_STEPS_ENDED, /* with PHILOX_STEP_RELEASE_ALL */
 	GAME_STEPS_OWED,  /* that left outputs */
 	GAME_PREPARED,    /* calls with a recording after it */
 	GAME_STALE,       /* handles that are over */

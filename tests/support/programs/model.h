@@ -1,7 +1,7 @@
 /*
  * tests/support/programs/model.h - which kind each call of a function is
  *
- * As philox/runner.h and philox/plan.h say it, written for its own sake and
+ * As philox/runner.h and philox/runner.h say it, written for its own sake and
  * without a line of the library. For functions with one input, whose outputs
  * are released at once and whose body may refuse to be recorded, as a call
  * says.

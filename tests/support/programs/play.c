@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <philox/testing.h>
+#include <philox/device.h>
 #include "tests/support/programs/call.h"
 
 /* --- calls ---------------------------------------------------------------- */
@@ -48,26 +48,27 @@ static void set_stage(struct game *game, struct playing *p)
 static void make_call(struct game *game, struct playing *p)
 {
 	struct philox_device *device = game->ours.device;
-	const uint64_t before = philox_device_calls(device, NULL);
-	struct philox_function_counts earlier =
-		PHILOX_INIT(struct philox_function_counts);
-	struct philox_function_counts later = earlier;
+	const uint64_t before = philox_device_call_count(device, NULL);
+	struct philox_function_stats earlier =
+		PHILOX_INIT(struct philox_function_stats);
+	struct philox_function_stats later = earlier;
 
 	if (p->fails_at)
 		GOES(game, philox_device_fail(device, NULL, p->fails_at,
 					      PHILOX_ERROR_DEVICE));
 	set_stage(game, p);
-	GOES(game, philox_function_count(p->f->function, &earlier));
+	GOES(game, philox_function_get_stats(p->f->function, &earlier));
 	p->status = philox_function_call(p->f->function, &p->call);
 	if (getenv("PHILOX_RUNNER_LOG"))
 		log_call(game, p);
 	if (p->fails_at) {
-		p->failed_device = philox_device_calls(device, NULL) - before >=
-				   p->fails_at;
+		p->failed_device =
+			philox_device_call_count(device, NULL) - before >=
+			p->fails_at;
 		game->disordered[p->f->runner] |= p->failed_device;
 		GOES(game, philox_device_fail(device, NULL, 0, PHILOX_OK));
 	}
-	GOES(game, philox_function_count(p->f->function, &later));
+	GOES(game, philox_function_get_stats(p->f->function, &later));
 	p->checking = later.checking - earlier.checking;
 	MUST(game, p->checking <= p->f->run.bodies,
 	     "%" PRIu64 " of %u bodies were to verify", p->checking,

@@ -26,12 +26,12 @@ int one_in(struct chance *chance, unsigned n)
 /* --- shapes --------------------------------------------------------------- */
 
 static void make_input(struct chance *chance, unsigned i,
-		       struct philox_input *input)
+		       struct philox_input_desc *input)
 {
 	static const char *const names[RECIPE_INPUTS] = {"x", "weight", "bias"};
 
-	*input = (struct philox_input){.name = names[i],
-				       .origin = PHILOX_ORIGIN};
+	*input = (struct philox_input_desc){.name = names[i],
+					    .origin = PHILOX_ORIGIN};
 	input->kind = one_in(chance, 2) ? PHILOX_INPUT_STATIC : pick(chance, 3);
 	if (one_in(chance, 3))
 		input->alignment = 16u << pick(chance, 4);
@@ -52,7 +52,7 @@ void recipe_shape_make(struct chance *chance, struct recipe_shape *shape)
 	for (unsigned i = 0; i < shape->n_inputs; i++)
 		make_input(chance, i, &shape->inputs[i]);
 	for (unsigned i = 0; i < shape->n_values; i++)
-		shape->values[i] = (struct philox_value){
+		shape->values[i] = (struct philox_param_desc){
 			.name = names[i], .bytes = 1 + pick(chance, 16)};
 }
 
@@ -74,7 +74,7 @@ int recipe_uses_up(const struct recipe *recipe, unsigned pass)
 {
 	for (unsigned i = pass + 1; i < recipe->n_passes; i++)
 		if (recipe->passes[i].source == (int)pass &&
-		    !(recipe->passes[i].flags & PHILOX_RETAIN))
+		    !(recipe->passes[i].flags & PHILOX_PASS_RETAIN))
 			return 1;
 	return 0;
 }
@@ -82,7 +82,7 @@ int recipe_uses_up(const struct recipe *recipe, unsigned pass)
 unsigned recipe_flags(const struct recipe *recipe, unsigned pass, int launched)
 {
 	return recipe->passes[pass].flags |
-	       (launched && recipe_uses_up(recipe, pass) ? PHILOX_INFERENCE
+	       (launched && recipe_uses_up(recipe, pass) ? PHILOX_PASS_INFERENCE
 							 : 0);
 }
 
@@ -254,11 +254,13 @@ static const struct {
 	[PASSES_FORWARD] = {1, {{0, 0, -1, 0}}},
 	[PASSES_BACKWARD] = {1, {{1, 0, -1, 0}}},
 	[PASSES_OWN] = {2, {{0, 0, -1, 0}, {1, 0, 0, 0}}},
-	[PASSES_OWN_RETAINED] = {2, {{0, 0, -1, 0}, {1, 0, 0, PHILOX_RETAIN}}},
+	[PASSES_OWN_RETAINED] = {2,
+				 {{0, 0, -1, 0},
+				  {1, 0, 0, PHILOX_PASS_RETAIN}}},
 	[PASSES_TWO_FORWARDS] = {2, {{0, 0, -1, 0}, {0, 1, -1, 0}}},
-	[PASSES_LINKED] = {2, {{1, 0, -1, PHILOX_RETAIN}, {1, 0, 0, 0}}},
+	[PASSES_LINKED] = {2, {{1, 0, -1, PHILOX_PASS_RETAIN}, {1, 0, 0, 0}}},
 	[PASSES_BACK_AND_FORTH] = {2, {{1, 0, -1, 0}, {0, 1, -1, 0}}},
-	[PASSES_INFERENCE] = {1, {{0, 0, -1, PHILOX_INFERENCE}}},
+	[PASSES_INFERENCE] = {1, {{0, 0, -1, PHILOX_PASS_INFERENCE}}},
 	[PASSES_TWO_BACKWARDS] = {2, {{1, 0, -1, 0}, {1, 1, -1, 0}}},
 	[PASSES_FIRST_OF_TWO] = {3,
 				 {{0, 0, -1, 0}, {0, 1, -1, 0}, {1, 0, 0, 0}}}};

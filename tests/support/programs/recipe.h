@@ -39,8 +39,8 @@ int one_in(struct chance *chance, unsigned n);
 /* What a function takes and gives, under all of its keys. */
 struct recipe_shape {
 	unsigned n_inputs, n_values, n_outputs;
-	struct philox_input inputs[RECIPE_INPUTS];
-	struct philox_value values[RECIPE_VALUES];
+	struct philox_input_desc inputs[RECIPE_INPUTS];
+	struct philox_param_desc values[RECIPE_VALUES];
 };
 
 enum recipe_pattern {
@@ -109,7 +109,7 @@ int recipe_aliases(const struct recipe *recipe,
 int recipe_uses_up(const struct recipe *recipe, unsigned pass);
 /*
  * How a forward begins: in a launch one that is used up in the body has no
- * serial, as one of PHILOX_INFERENCE has none.
+ * serial, as one of PHILOX_PASS_INFERENCE has none.
  */
 unsigned recipe_flags(const struct recipe *recipe, unsigned pass, int launched);
 /* The pass that takes an entry of the uses. */
@@ -160,10 +160,10 @@ struct recipe_plain {
 	const struct recipe *recipe;
 	int launched; /* a graph's launch is to be matched */
 	const struct numbers *literal;
-	const struct philox_call_value *values;
-	struct philox_use uses[RECIPE_PASSES];      /* of entries: tickets of
+	const struct philox_call_param *values;
+	struct philox_launch_pass uses[RECIPE_PASSES]; /* of entries: tickets of
 						  forwards are written */
-	struct numbers registers[RECIPE_REGISTERS]; /* inputs are given */
+	struct numbers registers[RECIPE_REGISTERS];    /* inputs are given */
 	struct numbers drawn[RECIPE_PASSES];
 };
 

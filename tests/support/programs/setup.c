@@ -100,12 +100,12 @@ static void design_function(struct game *game, unsigned index)
 
 static void make_game_function(struct game *game, struct game_function *f)
 {
-	static const struct philox_output_info outputs[RECIPE_OUTPUTS] = {
+	static const struct philox_output_desc outputs[RECIPE_OUTPUTS] = {
 		{.name = "y", .origin = PHILOX_ORIGIN},
 		{.name = "z"},
 		{.name = "w"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = f->name;
 	options.body = recipe_body;
@@ -126,11 +126,11 @@ static void make_game_function(struct game *game, struct game_function *f)
 
 static void count_misses(struct game *game, const struct game_function *f)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	uint64_t *missed = game->program->counts;
 
-	GOES(game, philox_function_count(f->function, &counts));
+	GOES(game, philox_function_get_stats(f->function, &counts));
 	missed[GAME_MISSED_NEW] += counts.missed_new;
 	missed[GAME_MISSED_MOVED] += counts.missed_moved;
 	missed[GAME_MISSED_LIVE] += counts.missed_live;
@@ -166,16 +166,16 @@ void game_remake_function(struct game *game, struct game_function *f)
 static struct philox_region *make_side(struct game *game, struct fixture *f,
 				       unsigned index)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 	struct philox_region *region;
 
 	options.name = region_names[index];
 	options.ops = ops;
 	options.n_ops = OPS;
-	options.flags = index % 2 ? PHILOX_SHARED : 0;
+	options.flags = index % 2 ? PHILOX_REGION_SHARED : 0;
 	GOES(game, philox_region_create(f->context, &options, &region));
 	return region;
 }
@@ -210,9 +210,9 @@ static void make_runners(struct game *game)
 {
 	struct chance chance = chance_of(game->program->seed, OF_RUNNERS);
 	static const uint32_t flags[] = {
-		0, PHILOX_POOL_EXPANDABLE, PHILOX_POOL_ZONES | PHILOX_POOL_FILL,
-		PHILOX_POOL_FILL,
-		PHILOX_POOL_EXPANDABLE | PHILOX_POOL_ZONES | PHILOX_POOL_FILL};
+		0, PHILOX_POOL_EXPANDABLE,
+		PHILOX_POOL_GUARDS | PHILOX_POOL_FILL, PHILOX_POOL_FILL,
+		PHILOX_POOL_EXPANDABLE | PHILOX_POOL_GUARDS | PHILOX_POOL_FILL};
 
 	for (unsigned i = 0; i < GAME_RUNNERS; i++)
 		game->runners[i] =
@@ -230,8 +230,8 @@ static enum philox_status do_nothing(void *user, struct philox_run *run)
 /* A function whose calls put the pool's view of its blocks right. */
 static void make_island(struct game *game, unsigned runner)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = "island";
 	options.body = do_nothing;
@@ -251,8 +251,8 @@ static void make_functions_of(struct game *game, int runner)
 static void check_pool(struct game *game, unsigned runner)
 {
 	struct philox_pool *pool = philox_runner_pool(game->runners[runner]);
-	struct philox_pool_figures figures =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats figures =
+		PHILOX_INIT(struct philox_pool_stats);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	uint64_t blocks = 0;
 
@@ -264,8 +264,8 @@ static void check_pool(struct game *game, unsigned runner)
 		game_order_pool(game, (int)runner);
 	GOES(game, philox_function_call(game->islands[runner], &call));
 	MUST(game, call.kind == PHILOX_CALL_EAGER, "kind %u", call.kind);
-	GOES(game, philox_pool_check(pool, game->ours.stream));
-	GOES(game, philox_pool_statistics(pool, &figures));
+	GOES(game, philox_pool_check_guards(pool, game->ours.stream));
+	GOES(game, philox_pool_get_stats(pool, &figures));
 	MUST(game, figures.blocks == blocks,
 	     "%" PRIu64 " blocks of runner %u are live, not %" PRIu64,
 	     figures.blocks, runner, blocks);

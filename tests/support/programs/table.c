@@ -237,15 +237,16 @@ static int is_path_owed(const struct game *game, const struct handle *handle,
 
 void game_begin_step(struct game *game, int runner)
 {
-	const unsigned flags = game_one_in(game, 4) ? PHILOX_STEP_ALL : 0;
+	const unsigned flags =
+		game_one_in(game, 4) ? PHILOX_STEP_RELEASE_ALL : 0;
 	size_t kept = 0, stay = 0;
 
 	for (unsigned i = 0; i < GAME_HANDLES; i++)
 		if (game->handles[i].used && game->handles[i].runner == runner)
 			check_released(game, &game->handles[i],
 				       "an output of a step");
-	GOES(game, philox_step_begin(game->runners[runner], game->last, flags,
-				     &kept));
+	GOES(game, philox_runner_step_begin(game->runners[runner], game->last,
+					    flags, &kept));
 	for (unsigned i = 0; i < GAME_HANDLES; i++) {
 		struct handle *handle = &game->handles[i];
 		int owed, stays;

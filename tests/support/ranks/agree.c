@@ -15,7 +15,7 @@ static uint32_t others_want(struct team *team)
 static enum philox_status fail(struct team *team)
 {
 	if (team->says)
-		philox_region_pending(NULL, NULL);
+		philox_region_pending_count(NULL, NULL);
 	return team->fails;
 }
 
@@ -29,7 +29,7 @@ static enum philox_status answer(void *user, uint32_t wanted, uint32_t *agreed)
 	cr_assert_lt(n + 1, sizeof(team->asked));
 	snprintf(team->asked + n, sizeof(team->asked) - n, "%u", wanted);
 	team->bodies = team->layer.bodies;
-	team->launched = philox_device_calls(f->device, "exec_launch");
+	team->launched = philox_device_call_count(f->device, "exec_launch");
 	if (team->hook)
 		team->hook(team, wanted);
 	if (team->spared) {
@@ -44,10 +44,9 @@ static enum philox_status answer(void *user, uint32_t wanted, uint32_t *agreed)
 	return PHILOX_OK;
 }
 
-struct philox_function_options team_options(const char *name, struct team *team)
+struct philox_function_desc team_options(const char *name, struct team *team)
 {
-	struct philox_function_options options =
-		layer_options(name, &team->layer);
+	struct philox_function_desc options = layer_options(name, &team->layer);
 
 	options.flags = PHILOX_FUNCTION_COLLECTIVE;
 	options.agree = answer;
@@ -57,7 +56,7 @@ struct philox_function_options team_options(const char *name, struct team *team)
 void make_team(struct team *team, struct fixture *f, struct philox_runner *r,
 	       const char *name, const struct philox_policy *policy)
 {
-	struct philox_function_options options;
+	struct philox_function_desc options;
 
 	*team = (struct team){.layer = make_layer(f, r, name),
 			      .others = PHILOX_CALL_REPLAY};

@@ -27,8 +27,7 @@ struct team {
 };
 
 /* Options of the team's function, COLLECTIVE. */
-struct philox_function_options team_options(const char *name,
-					    struct team *team);
+struct philox_function_desc team_options(const char *name, struct team *team);
 /* A region and a function of that name; the others need no more care. */
 void make_team(struct team *team, struct fixture *f, struct philox_runner *r,
 	       const char *name, const struct philox_policy *policy);

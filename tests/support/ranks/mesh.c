@@ -223,10 +223,10 @@ enum philox_status try_along(struct philox_context *context, const char *name,
 			     uint32_t flags, const char *const *differs,
 			     size_t n, struct philox_region **region)
 {
-	const struct philox_op ops[OPS] = {
+	const struct philox_op_desc ops[OPS] = {
 		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
-	struct philox_region_options options =
-		PHILOX_INIT(struct philox_region_options);
+	struct philox_region_desc options =
+		PHILOX_INIT(struct philox_region_desc);
 
 	options.name = name;
 	options.ops = ops;

@@ -21,14 +21,14 @@ void ranks_open(struct ranks_bed *bed, struct philox_device *device,
 		.mesh = {.size = sizeof(bed->mesh), .n_axes = n_axes}};
 	for (uint32_t i = 0; i < n_axes; i++)
 		bed->mesh.axes[i] = axes[i];
-	OK(philox_mesh_world(&bed->mesh, &world));
+	OK(philox_mesh_world_size(&bed->mesh, &world));
 	cr_assert_leq(world, RANKS_BED_MAX);
 	bed->n = (unsigned)world;
 	for (unsigned rank = 0; rank < bed->n; rank++) {
 		struct philox_mesh mesh = bed->mesh;
 
 		OK(philox_context_create(device, &bed->contexts[rank]));
-		OK(philox_mesh_place(&mesh, rank, world));
+		OK(philox_mesh_set_rank(&mesh, rank, world));
 		OK(philox_context_set_mesh(bed->contexts[rank], &mesh));
 	}
 }
@@ -43,7 +43,7 @@ uint32_t ranks_at(const struct ranks_bed *bed, unsigned rank, const char *axis)
 {
 	struct philox_mesh mesh = bed->mesh;
 
-	OK(philox_mesh_place(&mesh, rank, bed->n));
+	OK(philox_mesh_set_rank(&mesh, rank, bed->n));
 	for (uint32_t i = 0; i < mesh.n_axes; i++)
 		if (!strcmp(mesh.axes[i].name, axis))
 			return mesh.axes[i].coordinate;
@@ -60,7 +60,8 @@ enum philox_status ranks_compare(const struct ranks_bed *bed)
 	for (unsigned rank = 0; rank < bed->n; rank++) {
 		digests[rank] = (struct philox_rank_digest){
 			.size = sizeof(digests[rank])};
-		OK(philox_mesh_digest(bed->contexts[rank], &digests[rank]));
+		OK(philox_context_rank_digest(bed->contexts[rank],
+					      &digests[rank]));
 	}
 	return philox_mesh_compare(&bed->mesh, digests, bed->n);
 }
@@ -72,8 +73,8 @@ enum philox_status ranks_explain(const struct ranks_bed *bed)
 	enum philox_status status;
 
 	for (unsigned rank = 0; rank < bed->n; rank++) {
-		OK(philox_mesh_describe(bed->contexts[rank], &texts[rank],
-					&sizes[rank]));
+		OK(philox_context_rank_describe(bed->contexts[rank],
+						&texts[rank], &sizes[rank]));
 		cr_assert_eq(strlen(texts[rank]), sizes[rank]);
 	}
 	status = philox_mesh_explain((const char *const *)texts, sizes, bed->n);
@@ -144,7 +145,7 @@ static void *attend(void *user)
 
 	if (trouble && trouble->rank == me->rank && trouble->allocation)
 		allocations_fail(trouble->allocation);
-	me->answer.status = philox_mesh_agree(
+	me->answer.status = philox_context_agree(
 		me->meeting->bed->contexts[me->rank], gather_here, me);
 	allocations_fail(0);
 	snprintf(me->answer.message, sizeof(me->answer.message), "%s",

@@ -22,7 +22,7 @@ struct ranks_bed {
 	struct philox_context *contexts[RANKS_BED_MAX];
 };
 
-/* What a rank's philox_mesh_agree() gave. */
+/* What a rank's philox_context_agree() gave. */
 struct ranks_answer {
 	enum philox_status status;
 	char message[512];

@@ -81,14 +81,14 @@ char *context_text(struct philox_context *context)
 void save_bed(const struct bed *bed, const char *path)
 {
 	for (unsigned rank = 0; rank < bed->n; rank++)
-		OK(philox_mesh_save(bed->context[rank], path));
+		OK(philox_context_save_rank(bed->context[rank], path));
 	OK(philox_mesh_seal(&bed->mesh[bed->n - 1], path));
 }
 
 void load_bed(const struct bed *bed, const char *path)
 {
 	for (unsigned rank = 0; rank < bed->n; rank++)
-		OK(philox_mesh_load(bed->context[rank], path));
+		OK(philox_context_load_ranks(bed->context[rank], path));
 }
 
 char *signed_again(const char *text)

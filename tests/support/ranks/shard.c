@@ -15,7 +15,7 @@ uint32_t shard_random(uint32_t n)
 	return (uint32_t)((x >> 32) * n >> 32);
 }
 
-static void make_bounds(struct philox_dim *dim, uint64_t bounds[])
+static void make_bounds(struct philox_shard_dim *dim, uint64_t bounds[])
 {
 	bounds[0] = 0;
 	bounds[dim->parts] = dim->extent;
@@ -27,12 +27,13 @@ static void make_bounds(struct philox_dim *dim, uint64_t bounds[])
 	dim->bounds = bounds;
 }
 
-static void cut_dim(struct philox_dim *dim, uint32_t parts, uint64_t bounds[])
+static void cut_dim(struct philox_shard_dim *dim, uint32_t parts,
+		    uint64_t bounds[])
 {
-	dim->cut = (enum philox_cut)shard_random(PHILOX_CUT_ZIGZAG + 1);
+	dim->cut = (enum philox_shard_cut)shard_random(PHILOX_CUT_ZIGZAG + 1);
 	dim->parts = 1 + shard_random(parts);
 	if (dim->cut == PHILOX_CUT_WHOLE) /* nothing else is looked at */
-		*dim = (struct philox_dim){
+		*dim = (struct philox_shard_dim){
 			dim->extent, PHILOX_CUT_WHOLE, 0, 77, 88, 99, NULL};
 	if (dim->cut == PHILOX_CUT_BOUNDS)
 		make_bounds(dim, bounds);
@@ -41,16 +42,16 @@ static void cut_dim(struct philox_dim *dim, uint32_t parts, uint64_t bounds[])
 }
 
 /* Few dimensions are long ones, as in programs; at most 64 parts in all */
-struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
-				    struct shard_bounds *bounds)
+struct philox_shard_desc shard_tensor(uint32_t n_dims, uint64_t elements,
+				      struct shard_bounds *bounds)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 	uint64_t left = elements;
 	uint32_t parts = 64;
 
 	shard.n_dims = n_dims;
 	for (uint32_t k = 0, d = shard_random(n_dims); k < n_dims; k++) {
-		struct philox_dim *dim = &shard.dims[d];
+		struct philox_shard_dim *dim = &shard.dims[d];
 		uint32_t most = left < 24 ? (uint32_t)left : 24;
 
 		dim->extent = 1 + shard_random(most);
@@ -65,10 +66,10 @@ struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
 	return shard;
 }
 
-int shard_next_part(struct philox_sharding *shard)
+int shard_next_part(struct philox_shard_desc *shard)
 {
 	for (uint32_t d = 0; d < shard->n_dims; d++) {
-		struct philox_dim *dim = &shard->dims[d];
+		struct philox_shard_dim *dim = &shard->dims[d];
 
 		if (dim->cut == PHILOX_CUT_WHOLE)
 			continue;
@@ -79,7 +80,7 @@ int shard_next_part(struct philox_sharding *shard)
 	return 0;
 }
 
-const char *shard_say(const struct philox_sharding *shard)
+const char *shard_say(const struct philox_shard_desc *shard)
 {
 	static const char *const cuts[] = {"whole",  "block",   "ceil",
 					   "bounds", "strided", "zigzag"};
@@ -87,7 +88,7 @@ const char *shard_say(const struct philox_sharding *shard)
 	size_t at = 0;
 
 	for (uint32_t d = 0; d < shard->n_dims && at < sizeof(text); d++) {
-		const struct philox_dim *dim = &shard->dims[d];
+		const struct philox_shard_dim *dim = &shard->dims[d];
 
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
 				       "[%" PRIu64 " %s %" PRIu32 "/%" PRIu32
@@ -100,7 +101,7 @@ const char *shard_say(const struct philox_sharding *shard)
 
 /* --- what philox says ----------------------------------------------------- */
 
-uint64_t shard_spans(const struct philox_sharding *shard,
+uint64_t shard_spans(const struct philox_shard_desc *shard,
 		     struct philox_span spans[])
 {
 	uint64_t n = UINT64_MAX;
@@ -111,7 +112,7 @@ uint64_t shard_spans(const struct philox_sharding *shard,
 	return n;
 }
 
-uint64_t shard_extent(const struct philox_sharding *shard, uint32_t dim)
+uint64_t shard_extent(const struct philox_shard_desc *shard, uint32_t dim)
 {
 	uint64_t extent;
 
@@ -119,7 +120,7 @@ uint64_t shard_extent(const struct philox_sharding *shard, uint32_t dim)
 	return extent;
 }
 
-uint64_t shard_index(const struct philox_sharding *shard, uint32_t dim,
+uint64_t shard_index(const struct philox_shard_desc *shard, uint32_t dim,
 		     uint64_t i)
 {
 	uint64_t index;
@@ -128,10 +129,10 @@ uint64_t shard_index(const struct philox_sharding *shard, uint32_t dim,
 	return index;
 }
 
-struct philox_sharding shard_line(uint64_t extent, enum philox_cut cut,
-				  uint32_t parts, uint32_t part)
+struct philox_shard_desc shard_line(uint64_t extent, enum philox_shard_cut cut,
+				    uint32_t parts, uint32_t part)
 {
-	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+	struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
 
 	shard.n_dims = 1;
 	shard.dims[0].extent = extent;

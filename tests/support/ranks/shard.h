@@ -22,8 +22,8 @@ struct shard_bounds {
 	uint64_t bound[PHILOX_SHARD_DIMS][SHARD_PARTS + 1];
 };
 
-struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
-				    struct shard_bounds *bounds);
+struct philox_shard_desc shard_tensor(uint32_t n_dims, uint64_t elements,
+				      struct shard_bounds *bounds);
 
 /*
  * FOR_EACH_TENSOR(shard, bounds, tensors, elements) { ... } has many of them,
@@ -31,7 +31,7 @@ struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
  */
 #define FOR_EACH_TENSOR(shard, bounds, tensors, elements)                     \
 	for (unsigned left_ = (tensors); left_; left_--)                      \
-		for (struct philox_sharding                                   \
+		for (struct philox_shard_desc                                 \
 			     shard = shard_tensor(                            \
 				     1 + left_ % PHILOX_SHARD_DIMS, elements, \
 				     bounds),                                 \
@@ -39,23 +39,23 @@ struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
 		     once_; once_ = NULL)
 
 /* Goes on to the next of all combinations of parts; 0 after the last. */
-int shard_next_part(struct philox_sharding *shard);
+int shard_next_part(struct philox_shard_desc *shard);
 
 /* A line that says which part of which tensor this is; valid until the next. */
-const char *shard_say(const struct philox_sharding *shard);
+const char *shard_say(const struct philox_shard_desc *shard);
 
 /* --- what philox says ----------------------------------------------------- */
 
 /* All spans, of which there are at most MODEL_ELEMENTS; how many. */
-uint64_t shard_spans(const struct philox_sharding *shard,
+uint64_t shard_spans(const struct philox_shard_desc *shard,
 		     struct philox_span spans[]);
 
-uint64_t shard_extent(const struct philox_sharding *shard, uint32_t dim);
-uint64_t shard_index(const struct philox_sharding *shard, uint32_t dim,
+uint64_t shard_extent(const struct philox_shard_desc *shard, uint32_t dim);
+uint64_t shard_index(const struct philox_shard_desc *shard, uint32_t dim,
 		     uint64_t i);
 
 /* A part of a tensor of one dimension. */
-struct philox_sharding shard_line(uint64_t extent, enum philox_cut cut,
-				  uint32_t parts, uint32_t part);
+struct philox_shard_desc shard_line(uint64_t extent, enum philox_shard_cut cut,
+				    uint32_t parts, uint32_t part);
 
 #endif

@@ -193,8 +193,9 @@ static void go_on(const void *args)
 
 static void more_goes_elsewhere(struct train_place *args, philox_stream stream)
 {
-	cr_expect_eq(philox_launch_host(model.device, stream, go_on,
-					&args->micro, sizeof(args->micro)),
+	cr_expect_eq(philox_stream_launch_host(model.device, stream, go_on,
+					       &args->micro,
+					       sizeof(args->micro)),
 		     PHILOX_OK);
 	args->micro = &other_micro;
 }
@@ -233,17 +234,17 @@ static void stop(const void *args)
 
 static void at_the_next_place(struct train_place *args, philox_stream stream)
 {
-	cr_expect_eq(philox_launch_host(model.device, stream, turn,
-					&args->iteration,
-					sizeof(args->iteration)),
+	cr_expect_eq(philox_stream_launch_host(model.device, stream, turn,
+					       &args->iteration,
+					       sizeof(args->iteration)),
 		     PHILOX_OK);
 	args->iteration = &other_word;
 }
 
 static void at_the_last_place(struct train_place *args, philox_stream stream)
 {
-	cr_expect_eq(philox_launch_host(model.device, stream, stop, args,
-					sizeof(*args)),
+	cr_expect_eq(philox_stream_launch_host(model.device, stream, stop, args,
+					       sizeof(*args)),
 		     PHILOX_OK);
 	args->iteration = &other_word;
 }

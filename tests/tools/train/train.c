@@ -261,8 +261,8 @@ static void open_with(const char *device, const char *pool_given, int pool)
 }
 
 /* A run's figures of the pool; its bits are those of `plain`. */
-static struct philox_pool_figures pooled(enum train_schedule schedule,
-					 const struct train_result *plain)
+static struct philox_pool_stats pooled(enum train_schedule schedule,
+				       const struct train_result *plain)
 {
 	struct train_result result = run(schedule);
 
@@ -279,7 +279,7 @@ static struct philox_pool_figures pooled(enum train_schedule schedule,
 /* Arrays whose times do not overlap share memory, and all is given back. */
 static void train_from_pool(const char *device, int kind)
 {
-	struct philox_pool_figures pool;
+	struct philox_pool_stats pool;
 	struct train_result plain;
 
 	open_with(device, NULL, 0);
@@ -314,7 +314,7 @@ Test(train, an_expandable_pool_changes_no_bit)
 /* Graphs of the same work take the same memory: nothing more at each step. */
 Test(train, a_step_takes_from_a_pool_what_the_first_did)
 {
-	struct philox_pool_figures first, last;
+	struct philox_pool_stats first, last;
 	struct train_result plain;
 
 	open_with("host:sync", NULL, 0);

@@ -18,12 +18,12 @@
 
 static int is_dropout(const struct fill_bench *of)
 {
-	return of->kind->dist == PHILOX_DROPOUT;
+	return of->kind->dist == PHILOX_DIST_DROPOUT;
 }
 
 static int is_rounding(const struct fill_bench *of)
 {
-	return of->kind->dist == PHILOX_STOCHASTIC_ROUND;
+	return of->kind->dist == PHILOX_DIST_STOCHASTIC_ROUND;
 }
 
 /* --- memset and copy ------------------------------------------------------ */

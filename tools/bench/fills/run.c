@@ -15,17 +15,17 @@
 static int our_work(const struct fill_peer *peer, const struct fill_bench *of)
 {
 	struct philox_rng rng = {{1, 0}, NULL};
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = of->kind->dist,
-				   .dtype = of->kind->dtype,
-				   .span = {.count = of->count},
-				   .in = of->in,
-				   .out = of->out,
-				   .p = FILL_P,
-				   .high = 1,
-				   .std = 1,
-				   .rate = 1,
-				   .to = FILL_TO};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = of->kind->dist,
+					.dtype = of->kind->dtype,
+					.span = {.count = of->count},
+					.in = of->in,
+					.out = of->out,
+					.p = FILL_P,
+					.high = 1,
+					.std = 1,
+					.rate = 1,
+					.to = FILL_TO};
 
 	(void)peer;
 	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
@@ -93,8 +93,8 @@ static int launch(const struct fill_entry *entry, int times, int *error,
 
 	if (of->cuda || entry->peer->queued)
 		return queue(entry, times, note);
-	if (philox_launch_host(of->bench->device, of->bench->stream,
-			       run_host_job, &job, sizeof(job)))
+	if (philox_stream_launch_host(of->bench->device, of->bench->stream,
+				      run_host_job, &job, sizeof(job)))
 		return fail_philox(note);
 	return 0;
 }

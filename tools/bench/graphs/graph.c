@@ -19,12 +19,12 @@ static enum philox_status record_passes(struct bench_graph *of)
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < of->passes; i++) {
 		status = philox_forward_begin(of->region, bench->stream,
-					      PHILOX_INFERENCE, &pass);
+					      PHILOX_PASS_INFERENCE, &pass);
 		if (status != PHILOX_OK)
 			break;
 		for (uint32_t j = 0; status == PHILOX_OK && j < of->draws; j++)
-			status = philox_bits(&pass, j, PHILOX_U32, span,
-					     of->out);
+			status = philox_pass_bits(&pass, j, PHILOX_DTYPE_U32,
+						  span, of->out);
 		if (status == PHILOX_OK)
 			status = philox_forward_commit(&pass, NULL);
 	}
@@ -33,11 +33,11 @@ static enum philox_status record_passes(struct bench_graph *of)
 
 static enum philox_status record_bare(struct bench_graph *of)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = span,
-				   .out = of->out};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = span,
+					.out = of->out};
 	struct philox_rng rng = {{1, 0}, NULL};
 	enum philox_status status = PHILOX_OK;
 
@@ -77,19 +77,19 @@ static enum philox_status capture_bare(struct bench_graph *of)
 		status = philox_stream_end_capture(bench->device, bench->stream,
 						   &of->bare);
 	if (status == PHILOX_OK)
-		status = philox_native_instantiate(bench->device, of->bare,
-						   &of->bare_exec);
+		status = philox_native_graph_instantiate(
+			bench->device, of->bare, &of->bare_exec);
 	return status;
 }
 
 static int make_graph_region(struct bench_graph *of)
 {
-	struct philox_op *ops = calloc(of->ops, sizeof(*ops));
+	struct philox_op_desc *ops = calloc(of->ops, sizeof(*ops));
 	char name[32];
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = of->ops};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = of->ops};
 	int failed;
 
 	if (!ops) {
@@ -141,8 +141,8 @@ static enum philox_status launch_bare(void *user)
 {
 	const struct bench_graph *of = user;
 
-	return philox_native_launch(of->bench->device, of->bare_exec,
-				    of->bench->stream);
+	return philox_native_exec_launch(of->bench->device, of->bare_exec,
+					 of->bench->stream);
 }
 
 static enum philox_status launch_ours(void *user)

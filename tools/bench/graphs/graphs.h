@@ -30,7 +30,7 @@ struct bench_graph {
 	struct philox_graph *graph;
 	philox_native_graph bare;
 	philox_native_exec bare_exec;
-	struct philox_use *uses;
+	struct philox_launch_pass *uses;
 	void *out;
 };
 

@@ -33,10 +33,11 @@ static enum philox_status record_iteration(struct loop_graphs *of,
 	struct cells *cells = of->cells;
 	struct philox_pass pass;
 	enum philox_status status = philox_forward_begin(
-		of->region, stream, PHILOX_INFERENCE, &pass);
+		of->region, stream, PHILOX_PASS_INFERENCE, &pass);
 
 	if (status == PHILOX_OK)
-		status = philox_bits(&pass, 0, PHILOX_U32, span, cells->out);
+		status = philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
+					  cells->out);
 	if (status == PHILOX_OK)
 		status = philox_forward_commit(&pass, NULL);
 	if (status == PHILOX_OK)
@@ -67,9 +68,9 @@ static enum philox_status record_body(struct loop_graphs *of,
 
 static enum philox_status record_loop(struct loop_graphs *of)
 {
-	const struct philox_conditional_options options = {
+	const struct philox_conditional_desc options = {
 		.size = sizeof(options),
-		.kind = PHILOX_WHILE,
+		.kind = PHILOX_CONDITIONAL_WHILE,
 		.limit = LOOP_LIMIT};
 	struct philox_conditional node;
 	enum philox_status status = philox_conditional_begin(
@@ -127,7 +128,7 @@ enum philox_status loop_graphs_run(struct loop_graphs *of, uint32_t count,
 
 	time->call = 0;
 	for (int i = 0; status == PHILOX_OK && i < times; i++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		start = bench_now();
 		status = philox_graph_launch(graph, bench->stream, &use, 1);
@@ -152,7 +153,7 @@ enum philox_status loop_graphs_ran(struct loop_graphs *of, uint32_t *count)
 	if (status == PHILOX_OK)
 		status = bench_wait(bench);
 	*count = last + 1;
-	return status == PHILOX_OK ? philox_check(bench->context, NULL)
+	return status == PHILOX_OK ? philox_context_check(bench->context, NULL)
 				   : status;
 }
 

@@ -63,17 +63,17 @@ static int count_loop_calls(struct loops *loops, uint32_t count, double *calls)
 {
 	struct philox_device *device = loops->graphs.bench->device;
 	struct race_time none, all;
-	uint64_t start = philox_device_calls(device, NULL), before;
+	uint64_t start = philox_device_call_count(device, NULL), before;
 
 	/* what is called, but not for a launch */
 	if (bench_try("launch",
 		      loop_graphs_run(&loops->graphs, count, 0, &none)))
 		return -1;
-	before = philox_device_calls(device, NULL);
+	before = philox_device_call_count(device, NULL);
 	if (bench_try("launch",
 		      loop_graphs_run(&loops->graphs, count, LAUNCHES, &all)))
 		return -1;
-	*calls = (double)(philox_device_calls(device, NULL) - before -
+	*calls = (double)(philox_device_call_count(device, NULL) - before -
 			  (before - start)) /
 		 LAUNCHES;
 	return count ? check_iterations(loops, count) : 0;
@@ -88,8 +88,8 @@ static int count_nodes(const struct loops *loops, uint32_t count, double *nodes)
 	if (bench_try("graph", philox_graph_native(count ? graphs->loop
 							 : graphs->without,
 						   &native, NULL)) ||
-	    bench_try("nodes", philox_native_graph_nodes(graphs->bench->device,
-							 native, &n)))
+	    bench_try("nodes", philox_native_graph_node_count(
+				       graphs->bench->device, native, &n)))
 		return -1;
 	*nodes = (double)n;
 	return 0;

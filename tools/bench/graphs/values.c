@@ -4,7 +4,7 @@
  *
  * Of setting one, and of a launch of a graph that has some, beside one of the
  * same graph without. Values travel in the message that a launch sends anyway
- * (philox/launch_value.h), so calls of the device and nodes should be the same.
+ * (philox/graph.h), so calls of the device and nodes should be the same.
  */
 #include <stdio.h>
 #include "tools/bench/graphs/graphs.h"
@@ -34,7 +34,7 @@ static int run_set(struct racer *racer, int times, struct race_time *time)
 
 	for (int i = 0; status == PHILOX_OK && i < times; i++) {
 		value[0] = (float)i;
-		status = philox_graph_set_value(of->graph, (size_t)i % SET,
+		status = philox_graph_set_param(of->graph, (size_t)i % SET,
 						value, sizeof(value));
 	}
 	time->call = time->whole = bench_now() - start;
@@ -84,17 +84,17 @@ static enum philox_status count_device(struct bench_graph *of,
 	philox_native_graph native;
 	struct race_time time;
 	size_t nodes = 0;
-	uint64_t before = philox_device_calls(device, NULL);
+	uint64_t before = philox_device_call_count(device, NULL);
 	enum philox_status status = bench_graph_run(of, 0, LAUNCHES, &time);
 
 	/* the last call is the wait for them */
 	of_graph[DEVICE_CALLS] =
-		(double)(philox_device_calls(device, NULL) - before - 1) /
+		(double)(philox_device_call_count(device, NULL) - before - 1) /
 		LAUNCHES;
 	if (status == PHILOX_OK)
 		status = philox_graph_native(of->graph, &native, NULL);
 	if (status == PHILOX_OK)
-		status = philox_native_graph_nodes(device, native, &nodes);
+		status = philox_native_graph_node_count(device, native, &nodes);
 	of_graph[NODES] = (double)nodes;
 	return status;
 }

@@ -23,10 +23,11 @@ static enum philox_status record_draw(const struct launches *of, void *out)
 	const struct philox_span span = {.count = ELEMENTS};
 	struct philox_pass pass;
 	enum philox_status status = philox_forward_begin(
-		of->region, of->bench->stream, PHILOX_INFERENCE, &pass);
+		of->region, of->bench->stream, PHILOX_PASS_INFERENCE, &pass);
 
 	if (status == PHILOX_OK)
-		status = philox_bits(&pass, 0, PHILOX_U32, span, out);
+		status =
+			philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span, out);
 	return status == PHILOX_OK ? philox_forward_commit(&pass, NULL)
 				   : status;
 }
@@ -37,7 +38,8 @@ static enum philox_status draw_in_pool(const struct launches *of,
 	philox_stream stream = of->bench->stream;
 	struct philox_pool_session *session;
 	struct philox_pool_block block;
-	enum philox_status status = philox_pool_begin(pool, stream, &session);
+	enum philox_status status =
+		philox_pool_session_begin(pool, stream, &session);
 	enum philox_status ended;
 
 	if (status != PHILOX_OK)
@@ -48,7 +50,7 @@ static enum philox_status draw_in_pool(const struct launches *of,
 		status = record_draw(of, block.address);
 	if (status == PHILOX_OK)
 		status = philox_pool_free(pool, stream, block.address);
-	ended = philox_pool_end(session, status, NULL);
+	ended = philox_pool_session_end(session, status, NULL);
 	return status == PHILOX_OK ? ended : status;
 }
 
@@ -80,14 +82,15 @@ static enum philox_status count_launches(const struct launches *of,
 	uint64_t before = 0;
 
 	for (int i = 0; i < n + LAUNCHES && status == PHILOX_OK; i++) {
-		struct philox_use use = {0};
+		struct philox_launch_pass use = {0};
 
 		if (i == n)
-			before = philox_device_calls(bench->device, NULL);
+			before = philox_device_call_count(bench->device, NULL);
 		status = philox_graph_launch(graphs[i % n], bench->stream, &use,
 					     1);
 	}
-	*calls = (double)(philox_device_calls(bench->device, NULL) - before) /
+	*calls = (double)(philox_device_call_count(bench->device, NULL) -
+			  before) /
 		 LAUNCHES;
 	if (status == PHILOX_OK)
 		status = bench_wait(bench);
@@ -157,12 +160,12 @@ static size_t launches_steps(const struct bench *bench)
 
 static int run_launches(struct bench *bench)
 {
-	const struct philox_op op = {.name = "op"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "bench",
-						      .ops = &op,
-						      .n_ops = 1,
-						      .pending = 1};
+	const struct philox_op_desc op = {.name = "op"};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "bench",
+						   .ops = &op,
+						   .n_ops = 1,
+						   .pending = 1};
 	struct launches of = {.bench = bench};
 	int failed;
 

@@ -137,9 +137,8 @@ static int print_unsupported(struct bench *bench, const char *what, size_t kind,
 
 static enum philox_status mapped_most(struct philox_pool *pool, uint64_t *most)
 {
-	struct philox_pool_figures found =
-		PHILOX_INIT(struct philox_pool_figures);
-	enum philox_status status = philox_pool_statistics(pool, &found);
+	struct philox_pool_stats found = PHILOX_INIT(struct philox_pool_stats);
+	enum philox_status status = philox_pool_get_stats(pool, &found);
 
 	*most = found.mapped_peak;
 	return status;
@@ -189,10 +188,10 @@ static enum philox_status capture_batch(struct captures *of,
 	use.status = philox_capture_begin(bench->context, bench->stream);
 	if (use.status != PHILOX_OK)
 		return use.status;
-	use.status = philox_pool_begin(pool, bench->stream, &session);
+	use.status = philox_pool_session_begin(pool, bench->stream, &session);
 	if (use.status == PHILOX_OK) {
 		train_batch(&use, tokens);
-		ended = philox_pool_end(session, use.status, NULL);
+		ended = philox_pool_session_end(session, use.status, NULL);
 		use.status = use.status == PHILOX_OK ? ended : use.status;
 	}
 	ended = philox_capture_end(bench->context, bench->stream,

@@ -137,14 +137,14 @@ static void print_race(struct pairs *of, const struct racer *racers)
 static int count_calls(struct pairs *of, struct racer *ours)
 {
 	const struct philox_device *device = of->bench->device;
-	uint64_t all = philox_device_calls(device, NULL);
-	uint64_t queries = philox_device_calls(device, "capture_info");
+	uint64_t all = philox_device_call_count(device, NULL);
+	uint64_t queries = philox_device_call_count(device, "capture_info");
 	struct race_time time;
 
 	if (run_pairs(ours, COUNTED, &time))
 		return -1;
-	all = philox_device_calls(device, NULL) - all;
-	queries = philox_device_calls(device, "capture_info") - queries;
+	all = philox_device_call_count(device, NULL) - all;
+	queries = philox_device_call_count(device, "capture_info") - queries;
 	print_pairs(of, "calls", (double)all / COUNTED, "calls",
 		    "capture queries", (double)queries / COUNTED, NULL);
 	return 0;

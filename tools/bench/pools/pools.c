@@ -12,8 +12,7 @@ static const struct bench_group *const groups[] = {
 enum philox_status bench_pool_make(struct bench *bench, unsigned flags,
 				   struct philox_pool **pool)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 	static unsigned long made;
 	char name[32];
 

@@ -46,7 +46,7 @@ static enum philox_status run_bed_body(void *user, struct philox_run *run)
 	const void *value;
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < bed->shape.values; i++)
-		status = philox_run_value(run, i, &value);
+		status = philox_run_param(run, i, &value);
 	return status == PHILOX_OK ? runner_draw(&bed->parts, run) : status;
 }
 
@@ -66,7 +66,7 @@ static enum philox_status release_all(const struct runner_bed *bed)
 static enum philox_status call_once(struct runner_bed *bed, uint32_t key,
 				    uint32_t *kind)
 {
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = bed->bench->stream,
 				   .key = &key,
@@ -140,14 +140,14 @@ static int make_bed_arrays(struct runner_bed *bed)
 			.bytes = RUNNER_BYTES};
 	for (uint32_t i = 0; i < bed->shape.values; i++)
 		bed->given[i] =
-			(struct philox_call_value){value, sizeof(value)};
+			(struct philox_call_param){value, sizeof(value)};
 	return 0;
 }
 
 static int make_bed_function(struct runner_bed *bed)
 {
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = "bench";
 	options.mode = PHILOX_MODE_INFERENCE;
@@ -162,7 +162,7 @@ static int make_bed_function(struct runner_bed *bed)
 static enum philox_status make_bed_graph(struct runner_bed *bed,
 					 struct philox_graph **graph)
 {
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	enum philox_status status =
 		runner_capture_draw(&bed->parts, bed->shape.values, graph);
 
@@ -218,7 +218,7 @@ static enum philox_status call_again(void *user)
 static enum philox_status launch_once(void *user)
 {
 	struct runner_bed *bed = user;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_graph *graph = bed->graphs[bed->turn];
 
 	if (++bed->turn == all_recordings(bed))

@@ -91,14 +91,14 @@ static enum philox_status count_hit_calls(struct runner_bed *bed, int side,
 	enum philox_status (*run)(struct runner_bed *, int,
 				  struct race_time *) =
 		side == OURS ? runner_bed_call : runner_bed_launch;
-	uint64_t before = philox_device_calls(device, NULL), waited;
+	uint64_t before = philox_device_call_count(device, NULL), waited;
 	struct race_time time;
 	enum philox_status status = run(bed, 0, &time);
 
-	waited = philox_device_calls(device, NULL);
+	waited = philox_device_call_count(device, NULL);
 	if (status == PHILOX_OK)
 		status = run(bed, COUNTED, &time);
-	*calls = (double)(philox_device_calls(device, NULL) - waited -
+	*calls = (double)(philox_device_call_count(device, NULL) - waited -
 			  (waited - before)) /
 		 COUNTED;
 	return status;

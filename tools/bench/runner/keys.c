@@ -85,10 +85,10 @@ static enum philox_status make_runner(struct keys *of, size_t kind)
 {
 	static unsigned long made;
 	char name[40];
-	struct philox_runner_options runner =
-		PHILOX_INIT(struct philox_runner_options);
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_runner_desc runner =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	enum philox_status status;
 
 	snprintf(name, sizeof(name), "bench, keys %lu", ++made);
@@ -109,15 +109,14 @@ static enum philox_status record_batches(struct bench *bench, size_t kind,
 					 size_t n, double *mapped)
 {
 	struct keys of = {.bench = bench};
-	struct philox_pool_figures found =
-		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_pool_stats found = PHILOX_INIT(struct philox_pool_stats);
 	enum philox_status status = make_runner(&of, kind);
 
 	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
 		status = record_batch(&of, batches[i]);
 	if (status == PHILOX_OK)
-		status = philox_pool_statistics(philox_runner_pool(of.runner),
-						&found);
+		status = philox_pool_get_stats(philox_runner_pool(of.runner),
+					       &found);
 	*mapped = (double)found.mapped_peak;
 	if (status == PHILOX_OK)
 		status = bench_wait(bench);

@@ -76,10 +76,11 @@ static enum philox_status draw_dropouts(struct philox_pass *pass, void *out)
 {
 	const struct philox_span span = {.count = ELEMENTS};
 	enum philox_status status =
-		philox_bits(pass, ATTENTION, PHILOX_U32, span, out);
+		philox_pass_bits(pass, ATTENTION, PHILOX_DTYPE_U32, span, out);
 
 	return status == PHILOX_OK
-		       ? philox_bits(pass, FEED_FORWARD, PHILOX_U32, span, out)
+		       ? philox_pass_bits(pass, FEED_FORWARD, PHILOX_DTYPE_U32,
+					  span, out)
 		       : status;
 }
 
@@ -135,7 +136,7 @@ static enum philox_status run_backward(void *user, struct philox_run *run)
 static enum philox_status call_layer(struct model *of, int layer, int way,
 				     struct philox_output *outputs)
 {
-	struct philox_use use = {.ticket = of->tickets[layer]};
+	struct philox_launch_pass use = {.ticket = of->tickets[layer]};
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = of->bench->stream,
 				   .inputs = of->inputs[layer][way],
@@ -251,7 +252,7 @@ static enum philox_status capture_backward(void *user)
 
 static enum philox_status launch_layer(struct model *of, int layer, int way)
 {
-	struct philox_use use = {.ticket = of->tickets[layer]};
+	struct philox_launch_pass use = {.ticket = of->tickets[layer]};
 	enum philox_status status = philox_graph_launch(
 		of->graphs[layer][way], of->bench->stream, &use, 1);
 
@@ -278,8 +279,8 @@ static int make_llama_function(struct model *of, int way)
 	const struct runner_shape shape = {.statics = (uint32_t)inputs_of(way),
 					   .outputs =
 						   (uint32_t)outputs_of(way)};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = ways[way];
 	options.mode =

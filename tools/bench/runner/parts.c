@@ -15,16 +15,16 @@
 int runner_parts_make(struct runner_parts *parts, struct bench *bench)
 {
 	static unsigned long made;
-	const struct philox_op ops[] = {{.name = "attention"},
-					{.name = "feed forward"}};
+	const struct philox_op_desc ops[] = {{.name = "attention"},
+					     {.name = "feed forward"}};
 	char name[40];
-	const struct philox_region_options region = {.size = sizeof(region),
-						     .name = name,
-						     .ops = ops,
-						     .n_ops = 2,
-						     .pending = RUNNER_PENDING};
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	const struct philox_region_desc region = {.size = sizeof(region),
+						  .name = name,
+						  .ops = ops,
+						  .n_ops = 2,
+						  .pending = RUNNER_PENDING};
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	*parts = (struct runner_parts){.bench = bench};
 	snprintf(name, sizeof(name), "bench runner %lu", ++made);
@@ -57,9 +57,9 @@ void runner_parts_clean(struct runner_parts *parts)
 
 struct descriptions {
 	char (*names)[NAME_ROOM];
-	struct philox_input *inputs;
-	struct philox_output_info *outputs;
-	struct philox_value *values;
+	struct philox_input_desc *inputs;
+	struct philox_output_desc *outputs;
+	struct philox_param_desc *values;
 };
 
 static int describe(const struct runner_shape *shape, struct descriptions *to)
@@ -78,7 +78,7 @@ static int describe(const struct runner_shape *shape, struct descriptions *to)
 	for (uint32_t i = 0; i < n; i++)
 		snprintf(to->names[i], NAME_ROOM, "%u", i);
 	for (uint32_t i = 0; i < inputs; i++)
-		to->inputs[i] = (struct philox_input){
+		to->inputs[i] = (struct philox_input_desc){
 			.name = to->names[i],
 			.alignment = 16,
 			.kind = i < shape->statics ? PHILOX_INPUT_STATIC
@@ -86,8 +86,8 @@ static int describe(const struct runner_shape *shape, struct descriptions *to)
 	for (uint32_t i = 0; i < shape->outputs; i++)
 		to->outputs[i].name = to->names[i];
 	for (uint32_t i = 0; i < shape->values; i++)
-		to->values[i] = (struct philox_value){.name = to->names[i],
-						      .bytes = RUNNER_VALUE};
+		to->values[i] = (struct philox_param_desc){
+			.name = to->names[i], .bytes = RUNNER_VALUE};
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static void forget_descriptions(struct descriptions *of)
 
 int runner_function_make(const struct runner_parts *parts,
 			 const struct runner_shape *shape,
-			 struct philox_function_options options,
+			 struct philox_function_desc options,
 			 struct philox_function **function)
 {
 	struct descriptions descriptions = {0};
@@ -126,7 +126,8 @@ int runner_function_make(const struct runner_parts *parts,
 static enum philox_status draw_and_commit(struct philox_pass *pass, void *out)
 {
 	const struct philox_span span = {.count = ELEMENTS};
-	enum philox_status status = philox_bits(pass, 0, PHILOX_U32, span, out);
+	enum philox_status status =
+		philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, span, out);
 
 	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
 }
@@ -141,7 +142,7 @@ enum philox_status runner_draw(const struct runner_parts *parts,
 
 	if (status == PHILOX_OK)
 		status = philox_run_forward_begin(run, parts->region,
-						  PHILOX_INFERENCE, &pass);
+						  PHILOX_PASS_INFERENCE, &pass);
 	return status == PHILOX_OK ? draw_and_commit(&pass, numbers) : status;
 }
 
@@ -155,12 +156,12 @@ enum philox_status runner_capture(const struct runner_parts *parts,
 		status = philox_capture_begin(bench->context, bench->stream);
 
 	if (status == PHILOX_OK)
-		status =
-			philox_pool_begin(parts->pool, bench->stream, &session);
+		status = philox_pool_session_begin(parts->pool, bench->stream,
+						   &session);
 	if (status != PHILOX_OK)
 		return status;
 	status = work(user);
-	ended = philox_pool_end(session, status, NULL);
+	ended = philox_pool_session_end(session, status, NULL);
 	if (status == PHILOX_OK)
 		status = ended;
 	return status == PHILOX_OK ? philox_capture_end(bench->context,
@@ -189,7 +190,7 @@ static enum philox_status capture_one_draw(void *user)
 					   "numbers", &block);
 	if (status == PHILOX_OK)
 		status = philox_forward_begin(parts->region, stream,
-					      PHILOX_INFERENCE, &pass);
+					      PHILOX_PASS_INFERENCE, &pass);
 	if (status == PHILOX_OK)
 		status = draw_and_commit(&pass, block.address);
 	return status == PHILOX_OK

@@ -38,15 +38,15 @@ static enum philox_status make_planned(struct plans *of,
 				       struct philox_runner **runner,
 				       struct philox_function **function)
 {
-	static const struct philox_input inputs[] = {{.name = "x"},
-						     {.name = "weight"}};
-	static const struct philox_output_info output = {.name = "y"};
+	static const struct philox_input_desc inputs[] = {{.name = "x"},
+							  {.name = "weight"}};
+	static const struct philox_output_desc output = {.name = "y"};
 	static unsigned long made;
 	char name[40];
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
-	struct philox_function_options of_function =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc of_function =
+		PHILOX_INIT(struct philox_function_desc);
 	enum philox_status status;
 
 	snprintf(name, sizeof(name), "bench, plans %lu", ++made);
@@ -99,7 +99,7 @@ static enum philox_status measure_save(struct plans *of,
 
 		free(of->text);
 		of->text = NULL;
-		status = philox_runner_save_text(runner, &of->text, &of->size);
+		status = philox_plan_save_text(runner, &of->text, &of->size);
 		times[i] = (bench_now() - began) / 1e6;
 	}
 	*milliseconds = bench_median(times, ROUNDS);
@@ -114,7 +114,7 @@ static enum philox_status load_once(struct plans *of, double *milliseconds)
 	double began = bench_now();
 
 	if (status == PHILOX_OK)
-		status = philox_runner_load_text(runner, of->text, of->size);
+		status = philox_plan_load_text(runner, of->text, of->size);
 	*milliseconds = (bench_now() - began) / 1e6;
 	return status == PHILOX_OK ? philox_runner_destroy(runner) : status;
 }

@@ -79,7 +79,7 @@ static enum philox_status call(const struct records *of,
 			       struct philox_function *function, uint32_t key,
 			       uint32_t expected)
 {
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	const int keeps = function == of->keeps;
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = of->bench->stream,
@@ -110,9 +110,10 @@ static enum philox_status replace_outputs(struct records *of)
 
 static enum philox_status counted_bytes(const struct records *of, double *bytes)
 {
-	struct philox_function_counts found =
-		PHILOX_INIT(struct philox_function_counts);
-	enum philox_status status = philox_function_count(of->draws, &found);
+	struct philox_function_stats found =
+		PHILOX_INIT(struct philox_function_stats);
+	enum philox_status status =
+		philox_function_get_stats(of->draws, &found);
 
 	*bytes = (double)found.bytes;
 	return status;
@@ -142,7 +143,7 @@ static enum philox_status time_capture(const struct records *of,
 				       double times[MEASURED])
 {
 	struct philox_graph *graph = NULL;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	double start = bench_now();
 	enum philox_status status = runner_capture_draw(&of->parts, 0, &graph);
 
@@ -253,8 +254,8 @@ static int make_record_function(struct records *of, const char *name,
 {
 	const int keeps = function == &of->keeps;
 	const struct runner_shape shape = {.outputs = keeps ? of->live : 0};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.mode = PHILOX_MODE_INFERENCE;

@@ -46,7 +46,7 @@ struct runner_shape {
 /* runner_function_make() makes one: 0, or -1 after printing what failed. */
 int runner_function_make(const struct runner_parts *parts,
 			 const struct runner_shape *shape,
-			 struct philox_function_options options,
+			 struct philox_function_desc options,
 			 struct philox_function **function);
 
 /*
@@ -89,7 +89,7 @@ struct runner_bed {
 	struct philox_graph **graphs; /* one for each recording, and one more */
 	char *memory;                 /* that inputs are in */
 	struct philox_call_input *in;
-	struct philox_call_value *given;
+	struct philox_call_param *given;
 	struct philox_output *out;
 	uint32_t turn; /* whose turn it is */
 };

@@ -58,12 +58,12 @@ static enum philox_status drop_into(struct philox_pass *pass, const void *x,
 				    void *output, void *mutated)
 {
 	const struct philox_span span = {.count = COUNT};
-	enum philox_status status =
-		philox_dropout(pass, 0, PHILOX_F32, span, 0.1, x, output);
+	enum philox_status status = philox_pass_dropout(
+		pass, 0, PHILOX_DTYPE_F32, span, 0.1, x, output);
 
 	if (status == PHILOX_OK)
-		status = philox_dropout(pass, 1, PHILOX_F32, span, 0.1, x,
-					mutated);
+		status = philox_pass_dropout(pass, 1, PHILOX_DTYPE_F32, span,
+					     0.1, x, mutated);
 	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
 }
 
@@ -82,7 +82,7 @@ static enum philox_status run_dropouts(void *user, struct philox_run *run)
 		status = philox_run_output(run, 0, output, SIZE);
 	if (status == PHILOX_OK)
 		status = philox_run_forward_begin(run, of->parts.region,
-						  PHILOX_INFERENCE, &pass);
+						  PHILOX_PASS_INFERENCE, &pass);
 	return status == PHILOX_OK ? drop_into(&pass, x, output, mutated)
 				   : status;
 }
@@ -95,7 +95,7 @@ static enum philox_status call_dropouts(const struct verified *of, int which,
 	const struct philox_call_input inputs[] = {
 		{.address = of->memory, .bytes = SIZE},
 		{.address = of->memory + MUTATED * SIZE, .bytes = SIZE}};
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	struct philox_output output;
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = of->bench->stream,
@@ -130,12 +130,12 @@ static enum philox_status expect_dropouts(const struct verified *of, int which,
 
 static int make_verified_function(struct verified *of, int which)
 {
-	static const struct philox_input inputs[] = {
+	static const struct philox_input_desc inputs[] = {
 		{.name = "x"},
 		{.name = "mutated", .flags = PHILOX_INPUT_MUTATED}};
-	static const struct philox_output_info output = {.name = "y"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc output = {.name = "y"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = figures[which];
 	options.mode = PHILOX_MODE_INFERENCE;
@@ -297,11 +297,11 @@ static int race_verified_calls(struct verified *of)
 /* Were all replays verified, or none, as the function says? */
 static int check_counts(const struct verified *of, int which)
 {
-	struct philox_function_counts found =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats found =
+		PHILOX_INIT(struct philox_function_stats);
 
 	if (bench_try("count",
-		      philox_function_count(of->functions[which], &found)))
+		      philox_function_get_stats(of->functions[which], &found)))
 		return -1;
 	if (found.verified == (which == VERIFIED ? found.replay : 0) &&
 	    (which == EAGER || found.eager + found.warmup == 0))

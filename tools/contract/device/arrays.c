@@ -19,11 +19,11 @@ static enum philox_status put_words(struct contract *c, philox_stream stream,
 				    void *out)
 {
 	const struct philox_rng rng = {.state = {1, 4}};
-	const struct philox_fill fill = {.size = sizeof(fill),
-					 .dist = PHILOX_BITS,
-					 .dtype = PHILOX_U32,
-					 .span = {.count = WORDS},
-					 .out = out};
+	const struct philox_fill_desc fill = {.size = sizeof(fill),
+					      .dist = PHILOX_DIST_BITS,
+					      .dtype = PHILOX_DTYPE_U32,
+					      .span = {.count = WORDS},
+					      .out = out};
 
 	return philox_rng_fill(c->device, stream, rng, &fill);
 }
@@ -67,7 +67,7 @@ static void a_refused_array_leaves_its_capture(struct contract *c)
 	EXPECT_ERROR(INVALID, put_words(c, stream, memory + 4));
 	EXPECT_OK(put_words(c, stream, memory));
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
-	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &nodes));
 	EXPECT(nodes == 1);
 }
 
@@ -85,10 +85,11 @@ static void a_freed_array_stops_its_graph(struct contract *c)
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(put_words(c, stream, memory));
 	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));
-	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, stream));
+	EXPECT_ERROR(INVALID,
+		     philox_native_exec_launch(c->device, exec, stream));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
 	EXPECT_PART(expect_named(c, "has been freed"));
 }

@@ -57,7 +57,7 @@ static void expect_usable(struct contract *c, struct capturing *capturing)
 	EXPECT_OK(contract_set(c, memory, 8, SIZE, stream));
 	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
 	EXPECT_BYTES(stream, memory, 7, SIZE);
-	EXPECT_OK(philox_native_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
 	EXPECT_BYTES(stream, memory, 8, SIZE);
 }
 
@@ -69,7 +69,7 @@ static void expect_unharmed(struct contract *c, struct capturing *capturing,
 	size_t count;
 
 	EXPECT_OK(contract_end_capture(c, capturing->stream, &graph));
-	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &count));
+	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &count));
 	EXPECT(count == nodes);
 	EXPECT_PART(expect_usable(c, capturing));
 }
@@ -166,13 +166,14 @@ static void legal_calls_are_legal(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, plain));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, plain));
 	EXPECT_OK(contract_order(c, event, plain, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, plain));
 	EXPECT_OK(philox_stream_query(c->device, plain));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 	EXPECT_OK(device_capture_info(c->device, capturing.stream, &info));
-	EXPECT_OK(philox_native_graph_nodes(c->device, info.graph, &nodes));
+	EXPECT_OK(
+		philox_native_graph_node_count(c->device, info.graph, &nodes));
 	EXPECT(nodes == 1);
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
@@ -219,7 +220,7 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	EXPECT_OK(contract_end_exec(c, first.stream, &graph, &exec));
 	EXPECT_PART(begin_capturing(c, &second));
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
-		     philox_native_launch(c->device, exec, second.stream));
+		     philox_native_exec_launch(c->device, exec, second.stream));
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
@@ -395,7 +396,7 @@ static void spaces_grow_in_relaxed_mode(struct contract *c)
 	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
 	EXPECT_OK(contract_set(c, base, 9, 2 * unit, capturing.stream));
 	EXPECT_OK(contract_end_exec(c, capturing.stream, &graph, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, capturing.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, capturing.stream));
 	EXPECT_BYTES(capturing.stream, base, 9, 2 * unit);
 	EXPECT_PART(expect_usable(c, &capturing));
 }

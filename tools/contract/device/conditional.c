@@ -200,7 +200,7 @@ static void launch_runs(struct contract *c, struct branching *at,
 
 	EXPECT_PART(write_table(c, at, at->word, words));
 	EXPECT_PART(write_count(c, at));
-	EXPECT_OK(philox_native_launch(c->device, exec, at->stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at->stream));
 	EXPECT_PART(read_first(c, at, at->count, &seen));
 	EXPECT_TEXT(seen == times, "the body ran %u times, not %u", seen,
 		    times);
@@ -216,7 +216,7 @@ static void launch_marks(struct contract *c, struct branching *at,
 	memset(&wanted, mark, sizeof(wanted));
 	EXPECT_PART(write_table(c, at, at->word, words));
 	EXPECT_PART(write_count(c, at));
-	EXPECT_OK(philox_native_launch(c->device, exec, at->stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at->stream));
 	EXPECT_PART(read_first(c, at, at->count, &seen));
 	EXPECT_TEXT(seen == wanted, "word %u: 0x%x was left, not 0x%x", word,
 		    seen, wanted);
@@ -302,7 +302,8 @@ static void launches_that_are_queued_have_words_of_their_own(struct contract *c)
 			EXPECT_OK(contract_set(c, at.word, 1,
 					       i % 4 * sizeof(*at.word),
 					       at.stream));
-		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+		EXPECT_OK(
+			philox_native_exec_launch(c->device, exec, at.stream));
 		EXPECT_OK(contract_copy(c, seen + i, at.count, sizeof(*seen),
 					at.stream));
 	}
@@ -356,7 +357,8 @@ static void a_node_waits_and_is_waited_for(struct contract *c)
 		EXPECT_PART(end_body(c, &at, at.body[0]));
 		EXPECT_PART(end_graph(c, &at, &exec));
 		EXPECT_PART(write_table(c, &at, at.count, words));
-		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+		EXPECT_OK(
+			philox_native_exec_launch(c->device, exec, at.stream));
 		EXPECT_BYTES(at.stream, at.count, 1, SIZE);
 		EXPECT_BYTES(at.stream, at.word, 2, SIZE);
 	}
@@ -423,10 +425,11 @@ static void a_body_is_a_capture_of_its_own(struct contract *c)
 	EXPECT(inner.id && inner.id != outer.id);
 	EXPECT_PART(shift(c, &at, at.count, at.inner));
 	EXPECT_PART(end_body(c, &at, at.body[0]));
-	EXPECT_OK(philox_native_graph_nodes(c->device, at.body[0], &nodes));
+	EXPECT_OK(
+		philox_native_graph_node_count(c->device, at.body[0], &nodes));
 	EXPECT(nodes == 2);
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_OK(philox_native_graph_nodes(c->device, at.graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, at.graph, &nodes));
 	EXPECT(nodes == 2); /* the kernel and the node, not what is in it */
 }
 
@@ -467,10 +470,10 @@ static void a_capture_adds_to_a_graph_that_is_there(struct contract *c)
 	EXPECT_OK(contract_set(c, at.count, 2, SIZE, at.stream));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &again));
 	EXPECT(again == graph);
-	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &nodes));
 	EXPECT(nodes == 2);
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
 	EXPECT_BYTES(at.stream, at.word, 1, SIZE);
 	EXPECT_BYTES(at.stream, at.count, 2, SIZE);
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
@@ -491,7 +494,7 @@ static void a_graph_with_an_open_body_is_not_instantiated(struct contract *c)
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
 	EXPECT_PART(shift(c, &at, at.count, at.inner));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT(philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT(philox_native_graph_instantiate(c->device, at.graph, &exec));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.inner, &body));
 	EXPECT_OK(contract_instantiate(c, at.graph, &exec));
 }
@@ -507,8 +510,8 @@ static void a_graph_with_bodies_has_one_exec_at_a_time(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_PART(end_graph(c, &at, &exec));
-	EXPECT_ERROR(UNSUPPORTED,
-		     philox_native_instantiate(c->device, at.graph, &second));
+	EXPECT_ERROR(UNSUPPORTED, philox_native_graph_instantiate(
+					  c->device, at.graph, &second));
 	EXPECT_PART(launch_runs(c, &at, exec, words, 1));
 	contract_forget(c, exec);
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
@@ -526,12 +529,12 @@ static void execs_outlive_graphs_with_bodies(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_WHILE, 1));
 	EXPECT_PART(looping_body(c, &at, at.condition, at.body[0]));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &at.graph));
-	EXPECT_OK(philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_OK(philox_native_graph_instantiate(c->device, at.graph, &exec));
 	EXPECT_OK(philox_native_graph_destroy(c->device, at.graph));
 	EXPECT_PART(launch_runs(c, &at, exec, words, 2));
 	EXPECT_PART(write_table(c, &at, at.word, words));
 	EXPECT_OK(contract_delay(c, at.stream));
-	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
 	EXPECT_PART(read_first(c, &at, at.count, &seen));
 	EXPECT(seen == 4);
@@ -561,7 +564,7 @@ static void nodes_of_bodies_are_added_and_set_in_the_graph(struct contract *c)
 				       at.condition, at.word + 1, &second));
 	EXPECT_OK(contract_instantiate(c, at.graph, &exec));
 	EXPECT_PART(write_table(c, &at, at.word, (const uint32_t[TABLE]){1}));
-	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
 	EXPECT_OK(contract_read(c, at.stream, at.count, &seen, sizeof(seen)));
 	EXPECT(seen.seed == 3 && seen.offset == 2);
 }
@@ -590,7 +593,7 @@ static void numbers_of_bodies_are_those_of_the_kind(struct contract *c)
 					      c->device, at.graph, NULL, 0,
 					      &what, &at.node, at.body));
 	}
-	EXPECT_OK(philox_native_graph_nodes(c->device, at.graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, at.graph, &nodes));
 	EXPECT(nodes == 0);
 }
 
@@ -629,7 +632,7 @@ static void a_condition_decides_in_its_own_graph(struct contract *c)
 		return;
 	EXPECT(!philox_device_is_host(c->device));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
-	EXPECT(philox_native_instantiate(c->device, other, &exec));
+	EXPECT(philox_native_graph_instantiate(c->device, other, &exec));
 }
 
 static void a_condition_is_for_one_node(struct contract *c)
@@ -706,8 +709,8 @@ static void conditions_without_a_node_are_refused(struct contract *c)
 		device_condition_create(c->device, at.body[0], 0, 0, &unused));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_ERROR(INVALID,
-		     philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID, philox_native_graph_instantiate(c->device,
+							      at.graph, &exec));
 }
 
 static void empty_bodies_are_refused(struct contract *c)
@@ -719,8 +722,8 @@ static void empty_bodies_are_refused(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_SWITCH, 2));
 	EXPECT_PART(counting_body(c, &at, at.body[1]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_ERROR(INVALID,
-		     philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID, philox_native_graph_instantiate(c->device,
+							      at.graph, &exec));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_instantiate(c, at.graph, &exec));
 }
@@ -738,8 +741,8 @@ static void copies_of_plain_memory_are_not_for_bodies(struct contract *c)
 		philox_memory_copy(c->device, plain, at.word, SIZE, at.inner));
 	EXPECT_PART(end_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_ERROR(INVALID,
-		     philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID, philox_native_graph_instantiate(c->device,
+							      at.graph, &exec));
 }
 
 static void not_called(void *object)
@@ -760,14 +763,15 @@ static void a_body_goes_with_its_node(struct contract *c)
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &at.graph));
 	EXPECT_ERROR(INVALID,
 		     philox_native_graph_destroy(c->device, at.body[0]));
-	EXPECT_ERROR(INVALID,
-		     philox_native_instantiate(c->device, at.body[0], &exec));
+	EXPECT_ERROR(INVALID, philox_native_graph_instantiate(
+				      c->device, at.body[0], &exec));
 	EXPECT_ERROR(INVALID, device_graph_retain(c->device, at.body[0],
 						  not_called, &released));
-	EXPECT_OK(philox_native_graph_nodes(c->device, at.body[0], &nodes));
+	EXPECT_OK(
+		philox_native_graph_node_count(c->device, at.body[0], &nodes));
 	EXPECT_OK(philox_native_graph_destroy(c->device, at.graph));
-	EXPECT_ERROR(INVALID,
-		     philox_native_graph_nodes(c->device, at.body[0], &nodes));
+	EXPECT_ERROR(INVALID, philox_native_graph_node_count(
+				      c->device, at.body[0], &nodes));
 	EXPECT(!released);
 }
 
@@ -874,8 +878,8 @@ static void a_body_whose_capture_broke_is_of_no_use(struct contract *c)
 		     device_capture_begin_to(c->device, at.inner, at.body[0],
 					     PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_ERROR(CAPTURE_INVALIDATED,
-		     philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(CAPTURE_INVALIDATED, philox_native_graph_instantiate(
+						  c->device, at.graph, &exec));
 }
 
 static void a_graph_with_an_open_body_stays(struct contract *c)
@@ -918,7 +922,8 @@ static void a_launch_finds_the_arrays_of_its_bodies(struct contract *c)
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));
 	EXPECT_ERROR(INVALID, device_exec_check(c->device, exec));
-	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID,
+		     philox_native_exec_launch(c->device, exec, at.stream));
 }
 
 const struct contract_check contract_conditional[] = {

@@ -270,15 +270,15 @@ static void calls_return_before_their_work_has_run(struct contract *c)
 	void *memory;
 
 	SKIP_IF(!philox_device_is_host(c->device),
-		"work that waits for the host needs philox_launch_host()");
+		"work that waits for the host needs philox_stream_launch_host()");
 	SKIP_IF(contract_is_synchronous(c), "all calls wait on this device");
 	atomic_store(&open, 0);
 	EXPECT_OK(contract_stream(c, 0, &stuck));
 	EXPECT_OK(contract_stream(c, 0, &other));
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_launch_host(c->device, stuck, wait_at_gate, &gate,
-				     sizeof(gate)));
+	EXPECT_OK(philox_stream_launch_host(c->device, stuck, wait_at_gate,
+					    &gate, sizeof(gate)));
 	EXPECT_OK(philox_event_record(c->device, event, stuck));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, stuck));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_event_query(c->device, event));
@@ -306,15 +306,15 @@ static void a_wait_is_for_the_point_recorded_by_then(struct contract *c)
 	philox_event event;
 
 	SKIP_IF(!philox_device_is_host(c->device),
-		"work that waits for the host needs philox_launch_host()");
+		"work that waits for the host needs philox_stream_launch_host()");
 	SKIP_IF(contract_is_synchronous(c), "all calls wait on this device");
 	atomic_store(&open, 0);
 	EXPECT_OK(contract_stream(c, 0, &first));
 	EXPECT_OK(contract_stream(c, 0, &second));
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_order(c, event, first, second));
-	EXPECT_OK(philox_launch_host(c->device, first, wait_at_gate, &gate,
-				     sizeof(gate)));
+	EXPECT_OK(philox_stream_launch_host(c->device, first, wait_at_gate,
+					    &gate, sizeof(gate)));
 	EXPECT_OK(philox_event_record(c->device, event, first));
 	EXPECT_OK(philox_stream_synchronize(c->device, second));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, first));
@@ -330,14 +330,15 @@ static void calls_are_counted(struct contract *c)
 	uint64_t queries, all;
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
-	queries = philox_device_calls(c->device, "stream_query");
-	all = philox_device_calls(c->device, NULL);
+	queries = philox_device_call_count(c->device, "stream_query");
+	all = philox_device_call_count(c->device, NULL);
 	EXPECT_OK(philox_stream_query(c->device, stream));
 	EXPECT_OK(philox_stream_query(c->device, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
-	EXPECT(philox_device_calls(c->device, "stream_query") == queries + 2);
-	EXPECT(philox_device_calls(c->device, NULL) == all + 3);
-	EXPECT(philox_device_calls(c->device, "no_such_operation") == 0);
+	EXPECT(philox_device_call_count(c->device, "stream_query") ==
+	       queries + 2);
+	EXPECT(philox_device_call_count(c->device, NULL) == all + 3);
+	EXPECT(philox_device_call_count(c->device, "no_such_operation") == 0);
 }
 
 static void a_failure_ordered_happens_once(struct contract *c)
@@ -382,8 +383,8 @@ static void own_work_runs_on_host_devices_alone(struct contract *c)
 	EXPECT_STATUS(philox_device_is_host(c->device)
 			      ? PHILOX_OK
 			      : PHILOX_ERROR_UNSUPPORTED,
-		      philox_launch_host(c->device, stream, wait_at_gate, &gate,
-					 sizeof(gate)));
+		      philox_stream_launch_host(c->device, stream, wait_at_gate,
+						&gate, sizeof(gate)));
 }
 
 static void destroyed_handles_are_refused(struct contract *c)
@@ -421,7 +422,7 @@ static void a_context_keeps_its_device_open(struct contract *c)
 	EXPECT_OK(philox_device_open(philox_device_name(c->device), &device));
 	EXPECT_OK(philox_context_create(device, &context));
 	EXPECT_ERROR(BUSY, philox_device_close(device));
-	EXPECT_OK(philox_check(context, NULL));
+	EXPECT_OK(philox_context_check(context, NULL));
 	philox_context_destroy(context);
 	EXPECT_OK(philox_device_close(device));
 }

@@ -97,11 +97,11 @@ static enum philox_status draw_to(struct contract *c, const struct site *at,
 				  size_t offset, size_t bytes)
 {
 	const struct philox_rng rng = {.state = {1, 4}};
-	const struct philox_fill fill = {.size = sizeof(fill),
-					 .dist = PHILOX_BITS,
-					 .dtype = PHILOX_U32,
-					 .span = {.count = bytes / 4},
-					 .out = at->base + offset};
+	const struct philox_fill_desc fill = {.size = sizeof(fill),
+					      .dist = PHILOX_DIST_BITS,
+					      .dtype = PHILOX_DTYPE_U32,
+					      .span = {.count = bytes / 4},
+					      .out = at->base + offset};
 
 	return philox_rng_fill(c->device, at->stream, rng, &fill);
 }
@@ -149,12 +149,14 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(draw_to(c, &at, 4, 2 * unit - 4));
 	EXPECT_OK(contract_end_exec(c, at.stream, &graph, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
 	/* Other memory in one of the extents is not the same. */
 	EXPECT_PART(unmap(c, &at, unit, unit));
-	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID,
+		     philox_native_exec_launch(c->device, exec, at.stream));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
-	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID,
+		     philox_native_exec_launch(c->device, exec, at.stream));
 	EXPECT(strstr(philox_error_message(), "has been unmapped"));
 }
 

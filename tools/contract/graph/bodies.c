@@ -60,8 +60,8 @@ static void begin_node(struct contract *c, struct looping *at,
 		       philox_stream stream, enum philox_conditional_kind kind,
 		       uint32_t bodies, uint32_t limit, const uint32_t *word)
 {
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 	enum philox_status status;
 
 	options.kind = kind;
@@ -116,8 +116,8 @@ static void run_again(struct contract *c, struct looping *at)
 static void forward_loop(struct contract *c, struct looping *at,
 			 struct philox_ticket *ticket)
 {
-	EXPECT_PART(begin_node(c, at, at->stream, PHILOX_WHILE, 1, LIMIT,
-			       at->words));
+	EXPECT_PART(begin_node(c, at, at->stream, PHILOX_CONDITIONAL_WHILE, 1,
+			       LIMIT, at->words));
 	EXPECT_OK(philox_conditional_body(&at->node, 0, at->inner));
 	EXPECT_PART(forward_in(c, at, at->inner, ticket));
 	EXPECT_PART(run_again(c, at));
@@ -149,7 +149,7 @@ static void ask_runs(struct contract *c, struct looping *at, unsigned runs)
 }
 
 static void launch(struct contract *c, struct looping *at,
-		   struct philox_use *uses, size_t n)
+		   struct philox_launch_pass *uses, size_t n)
 {
 	EXPECT_OK(contract_set(c, at->kept, 0x55, KEPT * SHOT, at->stream));
 	EXPECT_OK(philox_graph_launch(at->graph, at->stream, uses, n));
@@ -196,7 +196,7 @@ static void runs_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(forward_loop(c, &at, &ticket));
 	EXPECT_PART(end_looping(c, &at));
 	for (unsigned l = 0; l < 4; l++) {
-		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 		EXPECT_PART(ask_runs(c, &at, runs[l]));
 		EXPECT_PART(launch(c, &at, &use, 1));
@@ -208,13 +208,14 @@ static void runs_body(struct contract *c, struct contract_rig *rig)
 			EXPECT_PART(iteration_is(c, &at, use.ticket, i,
 						 LIMIT * l + i));
 	}
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 static void beyond_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_ticket ticket;
 	struct looping at;
 
@@ -227,14 +228,14 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned i = 0; i < LIMIT; i++)
 		EXPECT_PART(kept_is(c, &at, LIMIT - i, i));
 	EXPECT_PART(nothing_kept(c, &at, LIMIT + 1));
-	EXPECT_ERROR(LIMIT, philox_check(rig->at.context, &report));
+	EXPECT_ERROR(LIMIT, philox_context_check(rig->at.context, &report));
 	EXPECT(report.beyond == 1 && !report.launches);
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_ticket ticket;
 	struct looping at;
 	philox_native_exec exec;
@@ -245,14 +246,16 @@ static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_graph_native(at.graph, NULL, &exec));
 	for (unsigned l = 0; l < 3; l++) {
 		EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
-		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
+		EXPECT_OK(
+			philox_native_exec_launch(c->device, exec, at.stream));
 		EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
-		EXPECT_ERROR(UNANNOUNCED, philox_check(rig->at.context, NULL));
+		EXPECT_ERROR(UNANNOUNCED,
+			     philox_context_check(rig->at.context, NULL));
 		EXPECT_PART(ask_runs(c, &at, 2));
 		EXPECT_PART(launch(c, &at, &use, 1));
 		EXPECT_PART(kept_is(c, &at, 1, LIMIT * l));
 		EXPECT_PART(kept_is(c, &at, 0, LIMIT * l + 1));
-		EXPECT_OK(philox_check(rig->at.context, NULL));
+		EXPECT_OK(philox_context_check(rig->at.context, NULL));
 	}
 }
 
@@ -266,8 +269,8 @@ static void backward_loop(struct contract *c, struct looping *at,
 	struct contract_rig *rig = at->rig;
 	struct philox_pass pass, view;
 
-	EXPECT_PART(begin_node(c, at, at->stream, PHILOX_WHILE, 1, LIMIT,
-			       at->words));
+	EXPECT_PART(begin_node(c, at, at->stream, PHILOX_CONDITIONAL_WHILE, 1,
+			       LIMIT, at->words));
 	EXPECT_OK(philox_conditional_body(&at->node, 0, at->inner));
 	EXPECT_OK(philox_backward_begin(rig->at.region, ticket, at->inner,
 					flags, &pass));
@@ -303,7 +306,7 @@ static void launch_pair(struct contract *c, struct looping *at, unsigned last,
 			unsigned before)
 {
 	const uint32_t words[TABLE] = {1, 1, 0, 1, 1, 0};
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}, {{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}, {{0, 0}, 0, 0}};
 
 	EXPECT_OK(contract_copy(c, at->words, words, TABLE_SIZE, at->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
@@ -313,7 +316,7 @@ static void launch_pair(struct contract *c, struct looping *at, unsigned last,
 	EXPECT_PART(kept_is(c, at, 1, at->rig->next + before));
 	EXPECT_PART(kept_is(c, at, 0, at->rig->next + last));
 	at->rig->next += LIMIT;
-	EXPECT_OK(philox_check(at->rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(at->rig->at.context, NULL));
 }
 
 static void in_order_body(struct contract *c, struct contract_rig *rig)
@@ -329,7 +332,7 @@ static void reversed_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
 
-	EXPECT_PART(paired(c, rig, PHILOX_REVERSED, 0, &at));
+	EXPECT_PART(paired(c, rig, PHILOX_PASS_REVERSED, 0, &at));
 	for (int l = 0; l < 3; l++)
 		EXPECT_PART(launch_pair(c, &at, 0, 1));
 }
@@ -348,7 +351,7 @@ static void by_word_body(struct contract *c, struct contract_rig *rig)
 static void named_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket none = {0, 0};
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_pass pass;
 	struct looping at;
 
@@ -392,7 +395,7 @@ static void branching(struct contract *c, struct contract_rig *rig,
 static void takes(struct contract *c, struct looping *at, uint32_t word,
 		  uint32_t bodies, uint32_t body)
 {
-	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass uses[3] = {{{0, 0}, 0, 0}};
 
 	EXPECT_PART(write_words(c, at, at->words, word, 0, 0, 0));
 	EXPECT_PART(launch(c, at, uses, bodies));
@@ -409,7 +412,7 @@ static void if_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
 
-	EXPECT_PART(branching(c, rig, PHILOX_IF, 1, &at));
+	EXPECT_PART(branching(c, rig, PHILOX_CONDITIONAL_IF, 1, &at));
 	EXPECT_PART(takes(c, &at, 1, 1, 0));
 	EXPECT_PART(takes(c, &at, 0, 1, 1));
 	EXPECT_PART(takes(c, &at, 7, 1, 0));
@@ -419,7 +422,7 @@ static void else_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
 
-	EXPECT_PART(branching(c, rig, PHILOX_IF, 2, &at));
+	EXPECT_PART(branching(c, rig, PHILOX_CONDITIONAL_IF, 2, &at));
 	EXPECT_PART(takes(c, &at, 1, 2, 0));
 	EXPECT_PART(takes(c, &at, 0, 2, 1));
 }
@@ -428,7 +431,7 @@ static void switch_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
 
-	EXPECT_PART(branching(c, rig, PHILOX_SWITCH, 3, &at));
+	EXPECT_PART(branching(c, rig, PHILOX_CONDITIONAL_SWITCH, 3, &at));
 	EXPECT_PART(takes(c, &at, 2, 3, 2));
 	EXPECT_PART(takes(c, &at, 3, 3, 3));
 	EXPECT_PART(takes(c, &at, 1, 3, 1));
@@ -437,17 +440,18 @@ static void switch_body(struct contract *c, struct contract_rig *rig)
 /* An IF in a WHILE: a forward in it counts its own runs. */
 static void nested_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_conditional loop;
 	struct philox_ticket ticket;
 	struct looping at;
 
 	EXPECT_PART(set_up(c, rig, &at));
-	EXPECT_PART(begin_node(c, &at, at.stream, PHILOX_WHILE, 1, LIMIT,
-			       at.words));
+	EXPECT_PART(begin_node(c, &at, at.stream, PHILOX_CONDITIONAL_WHILE, 1,
+			       LIMIT, at.words));
 	loop = at.node;
 	EXPECT_OK(philox_conditional_body(&loop, 0, at.inner));
-	EXPECT_PART(begin_node(c, &at, at.inner, PHILOX_IF, 1, 0, at.picks));
+	EXPECT_PART(begin_node(c, &at, at.inner, PHILOX_CONDITIONAL_IF, 1, 0,
+			       at.picks));
 	EXPECT_OK(philox_conditional_body(&at.node, 0, at.innermost));
 	EXPECT_PART(forward_in(c, &at, at.innermost, &ticket));
 	EXPECT_OK(philox_conditional_end(&at.node));

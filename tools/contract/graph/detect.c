@@ -2,9 +2,9 @@
  * tools/contract/graph/detect.c - launches that philox was not told about,
  * anywhere
  *
- * They would have repeated numbers: they write poison instead, philox_check()
- * reports each once and names the graph, and announced launches before and
- * after them keep their numbers.
+ * They would have repeated numbers: they write poison instead,
+ * philox_context_check() reports each once and names the graph, and announced
+ * launches before and after them keep their numbers.
  */
 #include <string.h>
 #include "tools/contract/graph/graph.h"
@@ -16,17 +16,19 @@ static void raw_launches(struct contract *c, struct contract_rig *rig,
 
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
 	for (unsigned i = 0; i < n; i++)
-		EXPECT_OK(
-			philox_native_launch(c->device, exec, rig->at.stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, exec,
+						    rig->at.stream));
 	EXPECT_PART(contract_is_poison(c, rig, rig->at.out));
 }
 
 static void reported(struct contract *c, struct contract_rig *rig,
 		     uint64_t launches, const char *graph, const char *regions)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 
-	EXPECT_ERROR(UNANNOUNCED, philox_check(rig->at.context, &report));
+	EXPECT_ERROR(UNANNOUNCED,
+		     philox_context_check(rig->at.context, &report));
 	EXPECT_TEXT(report.launches == launches, "%d launches reported, not %d",
 		    (int)report.launches, (int)launches);
 	EXPECT(report.graphs == 1);
@@ -34,7 +36,7 @@ static void reported(struct contract *c, struct contract_rig *rig,
 		    "graph '%s' reported, not '%s'", report.graph, graph);
 	EXPECT_TEXT(strcmp(report.regions, regions) == 0,
 		    "regions '%s' reported, not '%s'", report.regions, regions);
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 static void unannounced_body(struct contract *c, struct contract_rig *rig)
@@ -43,12 +45,12 @@ static void unannounced_body(struct contract *c, struct contract_rig *rig)
 	struct philox_graph *graph;
 
 	EXPECT_PART(contract_record_forward(c, rig, &graph));
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 	EXPECT_PART(raw_launches(c, rig, graph, 1));
 	EXPECT_PART(reported(c, rig, 1, philox_graph_name(graph), "contract"));
 	for (unsigned i = 1; i < 5; i++) {
 		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
-		EXPECT_OK(philox_check(rig->at.context, NULL));
+		EXPECT_OK(philox_context_check(rig->at.context, NULL));
 		EXPECT_PART(raw_launches(c, rig, graph, i));
 		EXPECT_PART(reported(c, rig, i, philox_graph_name(graph),
 				     "contract"));
@@ -73,11 +75,11 @@ static void queue_launches(struct contract *c, struct contract_rig *rig,
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
 	EXPECT_OK(contract_delay(c, rig->at.stream));
 	for (unsigned i = 0; i < LAUNCHES; i++) {
-		struct philox_use use = {0};
+		struct philox_launch_pass use = {0};
 
 		if (order[i] == 'r')
-			EXPECT_OK(philox_native_launch(c->device, exec,
-						       rig->at.stream));
+			EXPECT_OK(philox_native_exec_launch(c->device, exec,
+							    rig->at.stream));
 		else
 			EXPECT_OK(philox_graph_launch(graph, rig->at.stream,
 						      &use, 1));
@@ -121,9 +123,9 @@ static void second_exec_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(contract_instantiate(c, native, &second));
 	for (unsigned k = 0; k < 3; k++) {
 		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
-		EXPECT_OK(philox_check(rig->at.context, NULL));
-		EXPECT_OK(philox_native_launch(c->device, second,
-					       rig->at.stream));
+		EXPECT_OK(philox_context_check(rig->at.context, NULL));
+		EXPECT_OK(philox_native_exec_launch(c->device, second,
+						    rig->at.stream));
 		EXPECT_PART(contract_is_poison(c, rig, rig->at.out));
 		EXPECT_PART(reported(c, rig, 1, philox_graph_name(graph),
 				     "contract"));
@@ -142,19 +144,20 @@ static void capture_inference(struct contract *c, struct contract_rig *rig,
 	const struct philox_span span = {.count = RIG_COUNT};
 	struct philox_pass pass;
 
-	EXPECT_OK(philox_forward_begin(region, rig->at.stream, PHILOX_INFERENCE,
-				       &pass));
-	EXPECT_OK(philox_bits(&pass, 0, PHILOX_U32, span, rig->at.back));
+	EXPECT_OK(philox_forward_begin(region, rig->at.stream,
+				       PHILOX_PASS_INFERENCE, &pass));
+	EXPECT_OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
+				   rig->at.back));
 	EXPECT_OK(philox_forward_commit(&pass, NULL));
 }
 
 static void names_body(struct contract *c, struct contract_rig *rig)
 {
-	const struct philox_op op = {"bits", 1, 0};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "another",
-						      .ops = &op,
-						      .n_ops = 1};
+	const struct philox_op_desc op = {"bits", 1, 0};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "another",
+						   .ops = &op,
+						   .n_ops = 1};
 	struct philox_graph *graph, *other;
 	struct philox_region *another;
 	philox_native_exec exec;
@@ -167,7 +170,7 @@ static void names_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_set_name(graph, "the step"));
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
-	EXPECT_OK(philox_native_launch(c->device, exec, rig->at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, exec, rig->at.stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, rig->at.stream));
 	EXPECT_PART(reported(c, rig, 1, "the step", "another, contract"));
 	EXPECT_OK(philox_graph_set_name(other, "the other"));
@@ -185,7 +188,7 @@ static void halves_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_record_forward(c, rig, &graph));
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
 	for (unsigned k = 0; k < 3; k++) {
-		struct philox_use use = {0}, second = {0};
+		struct philox_launch_pass use = {0}, second = {0};
 
 		EXPECT_OK(
 			philox_graph_prologue(graph, rig->at.stream, &use, 1));
@@ -194,14 +197,14 @@ static void halves_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_ERROR(BUSY, philox_graph_prologue(graph, rig->at.stream,
 							 &second, 1));
 		EXPECT(second.ticket.serial == 0);
-		EXPECT_OK(
-			philox_native_launch(c->device, exec, rig->at.stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, exec,
+						    rig->at.stream));
 		EXPECT_OK(philox_graph_epilogue(graph, PHILOX_OK));
 		EXPECT_PART(contract_is_forward(c, rig, rig->at.out, k));
 		EXPECT_PART(contract_pending_is(c, rig, 1));
 		EXPECT_PART(contract_eager_backward(c, rig, use.ticket, 0, k));
 	}
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 const struct contract_check contract_detect[] = {

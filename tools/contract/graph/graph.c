@@ -19,15 +19,15 @@ enum { BITS, NORMAL, DROPOUT }; /* operators: u32, f32, f32 of ones */
 static void make_region(struct contract *c, struct philox_context *context,
 			struct philox_region **region)
 {
-	const struct philox_op ops[RIG_OPERATORS] = {
+	const struct philox_op_desc ops[RIG_OPERATORS] = {
 		[BITS] = {"bits", 1, 0},
 		[NORMAL] = {"normal", 1, 0},
 		[DROPOUT] = {"dropout", 1, 0}};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "contract",
-						      .ops = ops,
-						      .n_ops = RIG_OPERATORS,
-						      .pending = RIG_FORWARDS};
+	const struct philox_region_desc options = {.size = sizeof(options),
+						   .name = "contract",
+						   .ops = ops,
+						   .n_ops = RIG_OPERATORS,
+						   .pending = RIG_FORWARDS};
 
 	EXPECT_OK(philox_region_create(context, &options, region));
 }
@@ -37,11 +37,11 @@ static void draw_site(struct contract *c, const struct contract_site *site,
 {
 	const struct philox_span span = {.count = RIG_COUNT};
 
-	EXPECT_OK(philox_bits(pass, BITS, PHILOX_U32, span, out));
-	EXPECT_OK(philox_normal(pass, NORMAL, PHILOX_F32, span, 0, 1,
-				out + RIG_COUNT));
-	EXPECT_OK(philox_dropout(pass, DROPOUT, PHILOX_F32, span, 0.3,
-				 site->ones, out + 2 * RIG_COUNT));
+	EXPECT_OK(philox_pass_bits(pass, BITS, PHILOX_DTYPE_U32, span, out));
+	EXPECT_OK(philox_pass_normal(pass, NORMAL, PHILOX_DTYPE_F32, span, 0, 1,
+				     out + RIG_COUNT));
+	EXPECT_OK(philox_pass_dropout(pass, DROPOUT, PHILOX_DTYPE_F32, span,
+				      0.3, site->ones, out + 2 * RIG_COUNT));
 }
 
 static void fill_reference(struct contract *c, const struct contract_site *site,
@@ -51,7 +51,7 @@ static void fill_reference(struct contract *c, const struct contract_site *site,
 		struct philox_pass pass;
 
 		EXPECT_OK(philox_forward_begin(site->region, site->stream,
-					       PHILOX_INFERENCE, &pass));
+					       PHILOX_PASS_INFERENCE, &pass));
 		EXPECT_PART(draw_site(c, site, &pass, site->out));
 		EXPECT_OK(philox_forward_commit(&pass, NULL));
 		EXPECT_OK(
@@ -253,7 +253,7 @@ void contract_launch_forward(struct contract *c, struct contract_rig *rig,
 			     struct philox_graph *graph,
 			     struct philox_ticket *ticket)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 
 	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
 	EXPECT_PART(contract_is_forward(c, rig, rig->at.out, rig->next++));
@@ -265,7 +265,7 @@ static void launch_backward(struct contract *c, struct contract_rig *rig,
 			    struct philox_ticket ticket, unsigned flags,
 			    unsigned k)
 {
-	struct philox_use use = {ticket, flags, 0};
+	struct philox_launch_pass use = {ticket, flags, 0};
 
 	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
 	EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
@@ -276,7 +276,7 @@ void contract_pending_is(struct contract *c, struct contract_rig *rig,
 {
 	size_t pending;
 
-	EXPECT_OK(philox_region_pending(rig->at.region, &pending));
+	EXPECT_OK(philox_region_pending_count(rig->at.region, &pending));
 	EXPECT_TEXT(pending == expected, "%zu pending, not %zu", pending,
 		    expected);
 }
@@ -325,7 +325,7 @@ static void captured_body(struct contract *c, struct contract_rig *rig)
 			unsigned at = orders[k][i];
 
 			EXPECT_PART(launch_backward(c, rig, back, ticket[at],
-						    PHILOX_RETAIN, at));
+						    PHILOX_PASS_RETAIN, at));
 		}
 		for (unsigned i = 3; i-- > 0;) {
 			unsigned at = orders[k][i];
@@ -364,7 +364,7 @@ static void mixed_body(struct contract *c, struct contract_rig *rig)
 
 static void one_capture_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_use uses[3] = {0};
+	struct philox_launch_pass uses[3] = {0};
 	struct philox_ticket ticket;
 	struct philox_graph *step;
 	uint32_t *again;
@@ -373,8 +373,8 @@ static void one_capture_body(struct contract *c, struct contract_rig *rig)
 				  (void **)&again));
 	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
 	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
-	EXPECT_PART(
-		backward(c, rig, rig->at.stream, ticket, PHILOX_RETAIN, again));
+	EXPECT_PART(backward(c, rig, rig->at.stream, ticket, PHILOX_PASS_RETAIN,
+			     again));
 	EXPECT_PART(backward(c, rig, rig->at.stream, ticket, 0, rig->at.back));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &step));
 	for (unsigned k = 0; k < 4; k++) {
@@ -417,7 +417,8 @@ static void linked_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned k = 0; k < 2; k++)
 		EXPECT_PART(contract_launch_forward(c, rig, forth, &ticket[k]));
 	for (unsigned k = 2; k-- > 0;) {
-		struct philox_use uses[2] = {{ticket[k], 0, 0}, {{0, 0}, 0, 0}};
+		struct philox_launch_pass uses[2] = {{ticket[k], 0, 0},
+						     {{0, 0}, 0, 0}};
 
 		EXPECT_OK(philox_graph_launch(back, rig->at.stream, uses, 2));
 		EXPECT_PART(contract_is_forward(c, rig, again, k));
@@ -455,17 +456,17 @@ static void line_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(is_one_line(c, rig, 1 + 1 + 3 * RIG_OPERATORS));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_native(graph, &native, NULL));
-	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, native, &nodes));
 	EXPECT(nodes == 1 + 1 + 3 * RIG_OPERATORS);
 }
 
 static void cells_body(struct contract *c, struct contract_rig *rig)
 {
 	const struct philox_span span = {.count = RIG_COUNT};
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = span};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = span};
 	struct philox_pass pass;
 	struct philox_rng rng;
 
@@ -474,7 +475,7 @@ static void cells_body(struct contract *c, struct contract_rig *rig)
 
 		EXPECT_OK(philox_forward_begin(
 			rig->at.region, rig->at.stream,
-			PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+			PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
 		EXPECT_OK(philox_pass_rng(&pass, BITS, 0, &rng));
 		EXPECT(rng.cell);
 		fill.out = rig->at.out;
@@ -545,7 +546,7 @@ static void fork_body(struct contract *c, struct contract_rig *rig)
 
 static void queue_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_use use[RIG_FORWARDS] = {0};
+	struct philox_launch_pass use[RIG_FORWARDS] = {0};
 	struct philox_graph *forth, *back;
 	struct contract_shot *seen;
 
@@ -577,7 +578,7 @@ static void queue_body(struct contract *c, struct contract_rig *rig)
 static void cost_body(struct contract *c, struct contract_rig *rig)
 {
 	enum { PASSES = 20 };
-	struct philox_use uses[PASSES] = {0};
+	struct philox_launch_pass uses[PASSES] = {0};
 	struct philox_graph *graph;
 	philox_native_graph native;
 	uint64_t calls, set, launch;
@@ -588,26 +589,28 @@ static void cost_body(struct contract *c, struct contract_rig *rig)
 		struct philox_pass pass;
 
 		EXPECT_OK(philox_forward_begin(rig->at.region, rig->at.stream,
-					       PHILOX_INFERENCE, &pass));
+					       PHILOX_PASS_INFERENCE, &pass));
 		EXPECT_PART(draw_site(c, &rig->at, &pass, rig->at.out));
 		EXPECT_OK(philox_forward_commit(&pass, NULL));
 	}
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_native(graph, &native, NULL));
-	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, native, &nodes));
 	EXPECT_TEXT(nodes == PASSES * RIG_OPERATORS + 1, "%zu nodes", nodes);
-	calls = philox_device_calls(c->device, NULL);
+	calls = philox_device_call_count(c->device, NULL);
 	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, uses, PASSES));
-	EXPECT(philox_device_calls(c->device, NULL) == calls + 4);
-	calls = philox_device_calls(c->device, NULL);
-	set = philox_device_calls(c->device, "exec_set_kernel");
-	launch = philox_device_calls(c->device, "exec_launch");
+	EXPECT(philox_device_call_count(c->device, NULL) == calls + 4);
+	calls = philox_device_call_count(c->device, NULL);
+	set = philox_device_call_count(c->device, "exec_set_kernel");
+	launch = philox_device_call_count(c->device, "exec_launch");
 	for (unsigned i = 0; i < 5; i++)
 		EXPECT_OK(philox_graph_launch(graph, rig->at.stream, uses,
 					      PASSES));
-	EXPECT(philox_device_calls(c->device, "exec_set_kernel") == set + 5);
-	EXPECT(philox_device_calls(c->device, "exec_launch") == launch + 5);
-	EXPECT(philox_device_calls(c->device, NULL) == calls + 15);
+	EXPECT(philox_device_call_count(c->device, "exec_set_kernel") ==
+	       set + 5);
+	EXPECT(philox_device_call_count(c->device, "exec_launch") ==
+	       launch + 5);
+	EXPECT(philox_device_call_count(c->device, NULL) == calls + 15);
 }
 
 /* --- failures ------------------------------------------------------------- */
@@ -633,8 +636,8 @@ static void broken_body(struct contract *c, struct contract_rig *rig)
 					  &graph) != PHILOX_OK);
 		EXPECT(!graph);
 		EXPECT_PART(contract_pending_is(c, rig, 1));
-		EXPECT_PART(contract_eager_backward(c, rig, kept, PHILOX_RETAIN,
-						    0));
+		EXPECT_PART(contract_eager_backward(c, rig, kept,
+						    PHILOX_PASS_RETAIN, 0));
 	}
 	EXPECT_PART(contract_record_forward(c, rig, &graph));
 	EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
@@ -669,24 +672,24 @@ static void failed_launch_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(record_backward(c, rig, &back));
 	EXPECT_PART(eager_forward(c, rig, &ticket));
 	for (unsigned i = 0; i < 3; i++) {
-		struct philox_use use = {ticket, 0, 0};
+		struct philox_launch_pass use = {ticket, 0, 0};
 
 		EXPECT_OK(philox_device_fail(c->device, operations[i], 1,
 					     PHILOX_ERROR_DEVICE));
 		EXPECT_ERROR(DEVICE, philox_graph_launch(back, rig->at.stream,
 							 &use, 1));
 		EXPECT_PART(contract_pending_is(c, rig, 1));
-		EXPECT_PART(launch_backward(c, rig, back, ticket, PHILOX_RETAIN,
-					    0));
+		EXPECT_PART(launch_backward(c, rig, back, ticket,
+					    PHILOX_PASS_RETAIN, 0));
 	}
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 static void refused_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[RIG_FORWARDS];
 	struct philox_graph *forth, *back;
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 
 	EXPECT_PART(contract_record_forward(c, rig, &forth));
 	EXPECT_PART(record_backward(c, rig, &back));
@@ -706,7 +709,7 @@ static void refused_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_pending_is(c, rig, RIG_FORWARDS - 1));
 	EXPECT_PART(launch_backward(c, rig, back, ticket[RIG_FORWARDS - 1], 0,
 				    RIG_FORWARDS - 1));
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 const struct contract_check contract_graph[] = {

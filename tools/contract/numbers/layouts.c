@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/layout.h>
+#include <philox/fill.h>
 #include "tools/contract/contract.h"
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
@@ -60,11 +60,11 @@ static void close_arrays(struct contract *c, struct arrays *a)
 /* --- one fill ------------------------------------------------------------- */
 
 /* Draws on the host, into `expected`. */
-static void expect(const struct philox_fill *fill, struct philox_state state,
-		   struct arrays *a)
+static void expect(const struct philox_fill_desc *fill,
+		   struct philox_state state, struct arrays *a)
 {
 	struct philox_rng rng = {.state = state};
-	struct philox_fill host = *fill;
+	struct philox_fill_desc host = *fill;
 	struct layout_args args;
 
 	host.in = a->input;
@@ -75,7 +75,8 @@ static void expect(const struct philox_fill *fill, struct philox_state state,
 	kernels_host[layout_kernel(host.dtype)](&args);
 }
 
-static void compare_layouts(struct contract *c, const struct philox_fill *fill,
+static void compare_layouts(struct contract *c,
+			    const struct philox_fill_desc *fill,
 			    const struct arrays *a)
 {
 	size_t i = 0;
@@ -91,11 +92,11 @@ static void compare_layouts(struct contract *c, const struct philox_fill *fill,
 		    a->expected[i]);
 }
 
-static void try_layout(struct contract *c, const struct philox_fill *fill,
+static void try_layout(struct contract *c, const struct philox_fill_desc *fill,
 		       struct philox_rng rng, struct philox_state state,
 		       struct arrays *a)
 {
-	struct philox_fill device = *fill;
+	struct philox_fill_desc device = *fill;
 
 	expect(fill, state, a);
 	device.in = a->in;
@@ -110,10 +111,10 @@ static void try_layout(struct contract *c, const struct philox_fill *fill,
 /* --- all of them ---------------------------------------------------------- */
 
 /* Calls a function for every fill of every layout. */
-typedef void each_fill(struct contract *c, const struct philox_fill *fill,
+typedef void each_fill(struct contract *c, const struct philox_fill_desc *fill,
 		       struct arrays *a);
 
-static void with_dtypes(struct contract *c, struct philox_fill *fill,
+static void with_dtypes(struct contract *c, struct philox_fill_desc *fill,
 			struct arrays *a, each_fill *run)
 {
 	for (unsigned dist = 0; dist < 10; dist++)
@@ -126,19 +127,20 @@ static void with_dtypes(struct contract *c, struct philox_fill *fill,
 		}
 }
 
-static void with_layouts(struct contract *c, const struct philox_fill *fill,
-			 struct arrays *a, each_fill *run)
+static void with_layouts(struct contract *c,
+			 const struct philox_fill_desc *fill, struct arrays *a,
+			 each_fill *run)
 {
 	for (unsigned kind = 1; kind <= PHILOX_LAYOUT_JAX; kind++)
 		for (uint32_t threads = 0; threads < 2000; threads += 1000) {
-			struct philox_layout layout = {
+			struct philox_layout_desc layout = {
 				.size = sizeof(layout),
 				.kind = (enum philox_layout_kind)kind,
 				.threads = threads,
 				.sms = 3,
 				.threads_per_sm = 512,
 				.elements = ELEMENTS};
-			struct philox_fill copy = *fill;
+			struct philox_fill_desc copy = *fill;
 
 			copy.layout = &layout;
 			EXPECT_PART(with_dtypes(c, &copy, a, run));
@@ -147,13 +149,14 @@ static void with_layouts(struct contract *c, const struct philox_fill *fill,
 
 static void with_all(struct contract *c, each_fill *run)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .span = philox_elements(0, ELEMENTS),
-				   .p = 0.3,
-				   .high = 1,
-				   .std = 1,
-				   .rate = 1,
-				   .to = 999};
+	struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.span = philox_span_elements(0, ELEMENTS),
+		.p = 0.3,
+		.high = 1,
+		.std = 1,
+		.rate = 1,
+		.to = 999};
 	struct arrays a = {0};
 
 	open_arrays(c, &a);
@@ -166,7 +169,7 @@ static void with_all(struct contract *c, each_fill *run)
 
 static const struct philox_state plain_state = {0x0123456789abcdef, 4096};
 
-static void run_plain(struct contract *c, const struct philox_fill *fill,
+static void run_plain(struct contract *c, const struct philox_fill_desc *fill,
 		      struct arrays *a)
 {
 	struct philox_rng rng = {.state = plain_state};
@@ -180,11 +183,12 @@ static void every_layout(struct contract *c)
 }
 
 /* PyTorch and nvFuser have parameters of their own, and vectors. */
-static void run_parameters(struct contract *c, const struct philox_fill *fill,
+static void run_parameters(struct contract *c,
+			   const struct philox_fill_desc *fill,
 			   struct arrays *a)
 {
-	struct philox_layout layout = *fill->layout;
-	struct philox_fill other = *fill;
+	struct philox_layout_desc layout = *fill->layout;
+	struct philox_fill_desc other = *fill;
 
 	if (layout.kind != PHILOX_LAYOUT_PYTORCH &&
 	    layout.kind != PHILOX_LAYOUT_NVFUSER)
@@ -207,14 +211,14 @@ static void every_layout_parameter(struct contract *c)
 	with_all(c, run_parameters);
 }
 
-static void run_parts(struct contract *c, const struct philox_fill *fill,
+static void run_parts(struct contract *c, const struct philox_fill_desc *fill,
 		      struct arrays *a)
 {
-	struct philox_fill part = *fill;
+	struct philox_fill_desc part = *fill;
 
-	part.span = philox_elements(1021, 3001);
+	part.span = philox_span_elements(1021, 3001);
 	EXPECT_PART(run_plain(c, &part, a));
-	part.span = philox_shard(517, 30, 65, 600);
+	part.span = philox_span_rows(517, 30, 65, 600);
 	EXPECT_PART(run_plain(c, &part, a));
 }
 
@@ -223,7 +227,7 @@ static void every_part(struct contract *c)
 	with_all(c, run_parts);
 }
 
-static void run_cell(struct contract *c, const struct philox_fill *fill,
+static void run_cell(struct contract *c, const struct philox_fill_desc *fill,
 		     struct arrays *a)
 {
 	static const struct philox_state states[] = {{99, 44},

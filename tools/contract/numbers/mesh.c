@@ -28,19 +28,19 @@ static uint64_t hash_of(const char *name)
 static void make_rank(struct contract *c, uint64_t number, struct rank *rank)
 {
 	const char *const differs[] = {"tensor", "data"};
-	const struct philox_op op = {"bits", CALLS, 0};
+	const struct philox_op_desc op = {"bits", CALLS, 0};
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "noise",
-						.ops = &op,
-						.n_ops = 1,
-						.differs = differs,
-						.n_differs = 2};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "noise",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .differs = differs,
+					     .n_differs = 2};
 
 	mesh.n_axes = 2;
 	mesh.axes[0] = (struct philox_axis){.name = "data", .size = 2};
 	mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
-	EXPECT_OK(philox_mesh_place(&mesh, number, RANKS));
+	EXPECT_OK(philox_mesh_set_rank(&mesh, number, RANKS));
 	EXPECT_OK(philox_context_set_mesh(rank->context, &mesh));
 	EXPECT_OK(philox_region_create(rank->context, &options, &rank->region));
 	rank->seed = philox_fold(0, PHILOX_FOLD_REGION, hash_of("noise"));
@@ -52,15 +52,15 @@ static void make_rank(struct contract *c, uint64_t number, struct rank *rank)
 
 static void draw_rank(struct contract *c, const struct rank *rank)
 {
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = philox_elements(0, WORDS),
-				   .out = rank->words};
+	struct philox_fill_desc fill = {.size = sizeof(fill),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = philox_span_elements(0, WORDS),
+					.out = rank->words};
 	struct philox_pass pass;
 
 	EXPECT_OK(philox_forward_begin(rank->region, rank->stream,
-				       PHILOX_INFERENCE, &pass));
+				       PHILOX_PASS_INFERENCE, &pass));
 	EXPECT_OK(philox_pass_fill(&pass, 0, CALLS - 1, &fill));
 	EXPECT_OK(philox_forward_commit(&pass, NULL));
 }
@@ -83,7 +83,7 @@ static void expect_rank(struct contract *c, const struct rank *rank,
 /* An eager forward, then two launches of a captured one. */
 static void try_rank(struct contract *c, const struct rank *rank)
 {
-	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
 	struct philox_graph *graph;
 
 	EXPECT_PART(draw_rank(c, rank));

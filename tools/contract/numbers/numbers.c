@@ -27,7 +27,7 @@ struct trial {
 	const struct fill_kind *kind;
 	struct philox_state state;
 	const struct philox_state *cell; /* device address, or NULL */
-	struct philox_fill fill;         /* parameters and span */
+	struct philox_fill_desc fill;    /* parameters and span */
 	size_t shift;
 	int in_place;
 	int every_input; /* not random ones: see make_every_input() */
@@ -80,10 +80,10 @@ static void make_every_input(const struct trial *t, struct buffers *b)
 }
 
 /* The fill of a trial, from and to these buffers. */
-static struct philox_fill fill_of(const struct trial *t, const void *in,
-				  void *out)
+static struct philox_fill_desc fill_of(const struct trial *t, const void *in,
+				       void *out)
 {
-	struct philox_fill fill = t->fill;
+	struct philox_fill_desc fill = t->fill;
 	size_t start = MARGIN + t->shift;
 
 	fill.in = (const char *)in + start * t->kind->in_size;
@@ -94,7 +94,7 @@ static struct philox_fill fill_of(const struct trial *t, const void *in,
 static void make_expected(const struct trial *t, struct buffers *b)
 {
 	struct philox_rng rng = {.state = t->state};
-	struct philox_fill fill = fill_of(t, b->input, b->expected);
+	struct philox_fill_desc fill = fill_of(t, b->input, b->expected);
 	struct fill_args args;
 
 	if (t->kind->reads && t->in_place)
@@ -109,7 +109,7 @@ static enum philox_status fill_device(struct contract *c, const struct trial *t,
 				      struct buffers *b)
 {
 	struct philox_rng rng = {.state = t->state, .cell = t->cell};
-	struct philox_fill fill =
+	struct philox_fill_desc fill =
 		fill_of(t, b->in, t->in_place ? b->in : b->out);
 
 	return philox_rng_fill(c->device, b->stream, rng, &fill);
@@ -223,11 +223,12 @@ static void many_elements(struct contract *c)
 		enum philox_dist dist;
 		enum philox_dtype dtype;
 		uint64_t from, to;
-	} fills[] = {{PHILOX_NORMAL, PHILOX_F32, 0, 0},
-		     {PHILOX_DROPOUT, PHILOX_BF16, 0, 0},
-		     {PHILOX_INTEGERS, PHILOX_U32, 7, ((uint64_t)1 << 31) + 7},
-		     {PHILOX_INTEGERS, PHILOX_I64, (uint64_t)(INT64_MIN / 2),
-		      INT64_MAX / 2 + 1}};
+	} fills[] = {{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 0, 0},
+		     {PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16, 0, 0},
+		     {PHILOX_DIST_INTEGERS, PHILOX_DTYPE_U32, 7,
+		      ((uint64_t)1 << 31) + 7},
+		     {PHILOX_DIST_INTEGERS, PHILOX_DTYPE_I64,
+		      (uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1}};
 
 	for (size_t k = 0; k < sizeof(fills) / sizeof(fills[0]); k++) {
 		struct trial t =
@@ -248,8 +249,8 @@ static void every_probability(struct contract *c)
 		for (size_t k = 0; k < sizeof(ps) / sizeof(ps[0]); k++) {
 			struct trial t = new_trial(kind);
 
-			if (t.kind->dist != PHILOX_BERNOULLI &&
-			    t.kind->dist != PHILOX_DROPOUT)
+			if (t.kind->dist != PHILOX_DIST_BERNOULLI &&
+			    t.kind->dist != PHILOX_DIST_DROPOUT)
 				break;
 			t.fill.p = ps[k];
 			EXPECT_PART(try_fill(c, &t));
@@ -276,13 +277,14 @@ static void every_conversion(struct contract *c)
 /* The end of a range of integers, as far as the dtype allows. */
 static uint64_t largest_end(const struct fill_kind *kind, uint64_t to)
 {
-	return kind->dtype == PHILOX_I32 && to > INT32_MAX ? INT32_MAX : to;
+	return kind->dtype == PHILOX_DTYPE_I32 && to > INT32_MAX ? INT32_MAX
+								 : to;
 }
 
 /* Each kind uses those it has. */
 static void every_parameter(struct contract *c)
 {
-	static const struct philox_fill sets[] = {
+	static const struct philox_fill_desc sets[] = {
 		{.low = -3.7, .high = 11, .mean = -2, .std = 3, .rate = 0.01},
 		{.low = 0.1,
 		 .high = 0.2,
@@ -322,8 +324,8 @@ static void wide_ranges(struct contract *c)
 		{(uint64_t)-5, 5}};
 
 	for (size_t k = 0; k < sizeof(ranges) / sizeof(ranges[0]); k++) {
-		struct trial t =
-			new_trial(fill_kind_of(PHILOX_INTEGERS, PHILOX_I64));
+		struct trial t = new_trial(
+			fill_kind_of(PHILOX_DIST_INTEGERS, PHILOX_DTYPE_I64));
 
 		t.fill.from = ranges[k][0];
 		t.fill.to = ranges[k][1];
@@ -414,7 +416,7 @@ static void in_place(struct contract *c)
 		for (size_t shift = 0; shift < 4; shift++) {
 			struct trial t = new_trial(kind);
 
-			if (t.kind->dist != PHILOX_DROPOUT)
+			if (t.kind->dist != PHILOX_DIST_DROPOUT)
 				break;
 			t.in_place = 1;
 			t.fill.span.first = 2;
@@ -450,13 +452,13 @@ static void from_a_cell(struct contract *c)
 static uint64_t poison_of(enum philox_dtype dtype)
 {
 	switch (dtype) {
-	case PHILOX_F32:
+	case PHILOX_DTYPE_F32:
 		return 0x7fc00000;
-	case PHILOX_F64:
+	case PHILOX_DTYPE_F64:
 		return 0x7ff8000000000000;
-	case PHILOX_BF16:
+	case PHILOX_DTYPE_BF16:
 		return 0x7fc0;
-	case PHILOX_F16:
+	case PHILOX_DTYPE_F16:
 		return 0x7e00;
 	default:
 		return ONES;
@@ -513,7 +515,7 @@ static void record_fill(struct contract *c, const struct trial *t,
 	EXPECT_OK(contract_begin(c, b->stream));
 	EXPECT_OK(fill_device(c, t, b));
 	EXPECT_OK(contract_end_capture(c, b->stream, &graph));
-	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &nodes));
 	EXPECT_TEXT(nodes == 1, "%s %s: a fill made %zu nodes",
 		    t->kind->dist_name, t->kind->dtype_name, nodes);
 	EXPECT_OK(contract_instantiate(c, graph, exec));
@@ -535,7 +537,8 @@ static void replay_fill(struct contract *c, struct trial *t, struct buffers *b,
 		t->state.offset += 4;
 		make_expected(t, b);
 		EXPECT_PART(write_cell(c, b->stream, cell, &t->state));
-		EXPECT_OK(philox_native_launch(c->device, exec, b->stream));
+		EXPECT_OK(
+			philox_native_exec_launch(c->device, exec, b->stream));
 		EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
 		EXPECT_PART(compare_fills(c, t, b));
 	}

@@ -45,19 +45,19 @@ static const struct {
 	enum philox_dist dist;
 	enum philox_dtype dtype;
 	size_t size;
-} kinds[] = {{PHILOX_BITS, PHILOX_U32, 4},
-	     {PHILOX_BITS, PHILOX_U64, 8},
-	     {PHILOX_UNIFORM, PHILOX_F32, 4},
-	     {PHILOX_UNIFORM, PHILOX_F64, 8},
-	     {PHILOX_NORMAL, PHILOX_F32, 4}};
+} kinds[] = {{PHILOX_DIST_BITS, PHILOX_DTYPE_U32, 4},
+	     {PHILOX_DIST_BITS, PHILOX_DTYPE_U64, 8},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 4},
+	     {PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F64, 8},
+	     {PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 4}};
 
 static void draw_all(struct contract *c, struct site *site)
 {
 	const size_t size = ENTRIES * VALUES * 8;
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .first = 2,
-				       .count = VALUES,
-				       .pitch = VALUES};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .first = 2,
+					    .count = VALUES,
+					    .pitch = VALUES};
 	struct philox_row_list list;
 	uint32_t *counts;
 
@@ -86,10 +86,10 @@ static void draw_all(struct contract *c, struct site *site)
 static void draw_drafts(struct contract *c, struct site *site)
 {
 	const size_t size = ENTRIES * VALUES * 8;
-	struct philox_row_fill fill = {.size = sizeof(fill),
-				       .count = VALUES,
-				       .pitch = VALUES,
-				       .flags = PHILOX_ROWS_KEEP};
+	struct philox_row_fill_desc fill = {.size = sizeof(fill),
+					    .count = VALUES,
+					    .pitch = VALUES,
+					    .flags = PHILOX_ROWS_KEEP};
 	struct philox_row_list list, stepped;
 	uint32_t *unused, *steps, *counts;
 
@@ -114,7 +114,7 @@ static void draw_drafts(struct contract *c, struct site *site)
 
 struct draws {
 	struct philox_row_list list;
-	struct philox_row_fill fill;
+	struct philox_row_fill_desc fill;
 };
 
 static enum philox_status put_draws(struct site *site, const void *work)
@@ -128,8 +128,8 @@ static enum philox_status put_draws(struct site *site, const void *work)
 static void replay_draws(struct contract *c, struct site *site)
 {
 	struct draws work = {.fill = {.size = sizeof(work.fill),
-				      .dist = PHILOX_UNIFORM,
-				      .dtype = PHILOX_F32,
+				      .dist = PHILOX_DIST_UNIFORM,
+				      .dtype = PHILOX_DTYPE_F32,
 				      .count = VALUES,
 				      .pitch = VALUES}};
 	uint32_t *counts;

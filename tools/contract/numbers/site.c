@@ -68,9 +68,9 @@ void site_note_states(struct contract *c, struct site *site)
 
 static void run_script(struct contract *c, struct site *site, site_script run)
 {
-	const struct philox_rows_options options = {.size = sizeof(options),
-						    .name = "contract",
-						    .count = SITE_ROWS};
+	const struct philox_rows_desc options = {.size = sizeof(options),
+						 .name = "contract",
+						 .count = SITE_ROWS};
 	/* one row that is used up, one that soon will be */
 	const struct philox_state last[2] = {{1, UINT64_MAX - 3},
 					     {2, UINT64_MAX - 11}};
@@ -168,9 +168,9 @@ static void record(struct contract *c, struct site *site,
 	EXPECT_OK(put(site, work));
 	EXPECT_OK(
 		philox_stream_end_capture(site->device, site->stream, &graph));
-	EXPECT_OK(philox_native_graph_nodes(site->device, graph, &nodes));
+	EXPECT_OK(philox_native_graph_node_count(site->device, graph, &nodes));
 	EXPECT(nodes == 1);
-	EXPECT_OK(philox_native_instantiate(site->device, graph, exec));
+	EXPECT_OK(philox_native_graph_instantiate(site->device, graph, exec));
 	EXPECT_OK(philox_native_graph_destroy(site->device, graph));
 }
 
@@ -187,11 +187,11 @@ void site_replay(struct contract *c, struct site *site,
 			contract_status_is(c, __FILE__, __LINE__, "put",
 					   PHILOX_OK, put(site, work));
 		else
-			contract_status_is(c, __FILE__, __LINE__,
-					   "philox_native_launch", PHILOX_OK,
-					   philox_native_launch(site->device,
-								exec,
-								site->stream));
+			contract_status_is(
+				c, __FILE__, __LINE__,
+				"philox_native_exec_launch", PHILOX_OK,
+				philox_native_exec_launch(site->device, exec,
+							  site->stream));
 	philox_device_synchronize(site->device);
 	philox_native_exec_destroy(site->device, exec);
 }

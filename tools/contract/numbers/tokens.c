@@ -63,7 +63,7 @@ static void make_batch(struct contract *c, struct site *site,
 }
 
 static void note_tokens(struct contract *c, struct site *site,
-			const struct philox_sample *sample)
+			const struct philox_sample_desc *sample)
 {
 	EXPECT_PART(site_note_memory(c, site, sample->keys, MANY * 8));
 	EXPECT_PART(site_note_memory(c, site, sample->tokens, MANY * 4));
@@ -72,7 +72,7 @@ static void note_tokens(struct contract *c, struct site *site,
 
 static void sample_some(struct contract *c, struct site *site,
 			const struct philox_row_list *all,
-			struct philox_sample *sample, size_t size)
+			struct philox_sample_desc *sample, size_t size)
 {
 	for (size_t k = 0; k < sizeof(batches) / sizeof(batches[0]); k++) {
 		struct philox_row_list list = {.size = sizeof(list),
@@ -97,7 +97,7 @@ static void sample_all(struct contract *c, struct site *site)
 {
 	static const double temperatures[] = {1, 0.3, 0, 20};
 	static uint32_t bits[LOGIT_ROWS * LOGITS];
-	struct philox_sample sample = {.size = sizeof(sample)};
+	struct philox_sample_desc sample = {.size = sizeof(sample)};
 	void *of_32, *of_16, *keys, *tokens;
 	struct philox_row_list all;
 
@@ -113,13 +113,13 @@ static void sample_all(struct contract *c, struct site *site)
 	for (size_t i = 0; i < 4; i++) {
 		sample.temperature = temperatures[i];
 		sample.logits = of_32;
-		sample.dtype = PHILOX_F32;
+		sample.dtype = PHILOX_DTYPE_F32;
 		EXPECT_PART(sample_some(c, site, &all, &sample, 4));
 		sample.logits = of_16;
-		sample.dtype = PHILOX_BF16;
+		sample.dtype = PHILOX_DTYPE_BF16;
 		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
 		sample.logits = of_16;
-		sample.dtype = PHILOX_F16;
+		sample.dtype = PHILOX_DTYPE_F16;
 		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
 	}
 }
@@ -128,7 +128,7 @@ static void sample_all(struct contract *c, struct site *site)
 
 struct samples {
 	struct philox_row_list list;
-	struct philox_sample sample;
+	struct philox_sample_desc sample;
 };
 
 static enum philox_status put_samples(struct site *site, const void *work)
@@ -144,7 +144,7 @@ static void replay_samples(struct contract *c, struct site *site)
 {
 	static uint32_t bits[LOGIT_ROWS * LOGITS];
 	struct samples work = {.sample = {.size = sizeof(work.sample),
-					  .dtype = PHILOX_F32,
+					  .dtype = PHILOX_DTYPE_F32,
 					  .vocab = LOGITS,
 					  .pitch = LOGITS,
 					  .temperature = 0.8}};
@@ -168,7 +168,7 @@ static void replay_samples(struct contract *c, struct site *site)
 enum { VOCAB_OF_SEEDS = 1300 };
 
 static void make_seeds(struct contract *c, struct site *site,
-		       struct philox_seeds *slots)
+		       struct philox_seed_list *slots)
 {
 	uint64_t seeds[SITE_ROWS];
 	uint32_t positions[SITE_ROWS];
@@ -181,22 +181,22 @@ static void make_seeds(struct contract *c, struct site *site,
 	EXPECT_PART(site_upload(c, site, seeds, sizeof(seeds), &memory[0]));
 	EXPECT_PART(
 		site_upload(c, site, positions, sizeof(positions), &memory[1]));
-	*slots = (struct philox_seeds){.size = sizeof(*slots),
-				       .seeds = memory[0],
-				       .positions = memory[1],
-				       .count = SITE_ROWS};
+	*slots = (struct philox_seed_list){.size = sizeof(*slots),
+					   .seeds = memory[0],
+					   .positions = memory[1],
+					   .count = SITE_ROWS};
 }
 
 /* Few entries, which blocks share where there is a table, and MANY. */
 static void sample_seeds(struct contract *c, struct site *site)
 {
 	static uint32_t bits[LOGIT_ROWS * LOGITS];
-	struct philox_sample sample = {.size = sizeof(sample),
-				       .dtype = PHILOX_F32,
-				       .vocab = VOCAB_OF_SEEDS,
-				       .pitch = VOCAB_OF_SEEDS,
-				       .temperature = 0.7};
-	struct philox_seeds slots;
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = VOCAB_OF_SEEDS,
+					    .pitch = VOCAB_OF_SEEDS,
+					    .temperature = 0.7};
+	struct philox_seed_list slots;
 	struct philox_row_list list;
 	uint32_t *steps, *unused;
 	void *logits, *keys, *tokens;

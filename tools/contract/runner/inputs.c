@@ -17,7 +17,7 @@ enum { INPUTS = 100, PLACE = 8192, LONGEST = 6000 };
 
 struct gather {
 	struct contract *c;
-	struct philox_input inputs[INPUTS];
+	struct philox_input_desc inputs[INPUTS];
 	char names[INPUTS][8];
 	struct philox_runner *runner;
 	struct philox_function *function;
@@ -67,11 +67,11 @@ static enum philox_status gather_body(void *user, struct philox_run *run)
 static void make_gather(struct contract *c, struct contract_rig *rig,
 			struct gather *g)
 {
-	static const struct philox_output_info out = {.name = "out"};
-	struct philox_runner_options of_runner =
-		PHILOX_INIT(struct philox_runner_options);
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc out = {.name = "out"};
+	struct philox_runner_desc of_runner =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	for (unsigned i = 0; i < INPUTS; i++) {
 		snprintf(g->names[i], sizeof(g->names[i]), "x%u", i);
@@ -161,8 +161,8 @@ static void call_gather(struct contract *c, struct contract_rig *rig,
 }
 
 /*
- * Those of a launch of a graph that has no passes and shares a pool, and one for
- * all copies.
+ * Those of a launch of a graph that has no passes and shares a pool, and one
+ * for all copies.
  */
 static void gather_makes_four_device_calls(struct contract *c,
 					   struct contract_rig *rig,
@@ -174,9 +174,9 @@ static void gather_makes_four_device_calls(struct contract *c,
 
 	for (unsigned k = 0; k < 2; k++) {
 		call = describe_gather(rig, g, k, inputs);
-		calls = philox_device_calls(c->device, NULL);
+		calls = philox_device_call_count(c->device, NULL);
 		EXPECT_OK(philox_function_call(g->function, &call));
-		calls = philox_device_calls(c->device, NULL) - calls;
+		calls = philox_device_call_count(c->device, NULL) - calls;
 	}
 	EXPECT_TEXT(calls == 4, "a replay made %" PRIu64 " device calls, not 4",
 		    calls);
@@ -211,14 +211,13 @@ static enum philox_status overwrites(struct stage *stage,
 
 static void mutated_body(struct contract *c, struct contract_rig *rig)
 {
-	static const struct philox_input input = {
+	static const struct philox_input_desc input = {
 		.name = "x",
 		.kind = PHILOX_INPUT_COPIED,
 		.flags = PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK,
 		.alignment = 256};
 	struct stage stage = {.c = c, .rig = rig, .besides = overwrites};
-	struct philox_function_options options =
-		stage_options(&stage, "mutated");
+	struct philox_function_desc options = stage_options(&stage, "mutated");
 	unsigned char *wide;
 
 	options.inputs = &input;
@@ -256,7 +255,7 @@ static enum philox_status value_body(void *user, struct philox_run *run)
 	void *out;
 
 	TRY(philox_run_alloc(run, sizeof(struct word), 0, "out", &out));
-	TRY(philox_run_value(run, 0, &value));
+	TRY(philox_run_param(run, 0, &value));
 	TRY(philox_memory_copy(device, out, value, sizeof(struct word),
 			       philox_run_stream(run)));
 	return philox_run_output(run, 0, out, sizeof(struct word));
@@ -266,13 +265,13 @@ static void make_value_function(struct contract *c, struct contract_rig *rig,
 				struct philox_runner **runner,
 				struct philox_function **function)
 {
-	static const struct philox_output_info out = {.name = "out"};
-	static const struct philox_value value = {.name = "rate",
-						  .bytes = sizeof(struct word)};
-	struct philox_runner_options of_runner =
-		PHILOX_INIT(struct philox_runner_options);
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc out = {.name = "out"};
+	static const struct philox_param_desc value = {
+		.name = "rate", .bytes = sizeof(struct word)};
+	struct philox_runner_desc of_runner =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	of_runner.name = options.name = "value";
 	options.mode = PHILOX_MODE_INFERENCE;
@@ -294,7 +293,7 @@ static void value_calls(struct contract *c, struct contract_rig *rig,
 	EXPECT_OK(contract_delay(c, rig->at.stream));
 	for (uint32_t i = 0; i < VALUE_CALLS; i++) {
 		struct word word = {{i, 3 * i, ~i}};
-		struct philox_call_value value = {&word, sizeof(word)};
+		struct philox_call_param value = {&word, sizeof(word)};
 		struct philox_call call = PHILOX_INIT(struct philox_call);
 		struct philox_output out;
 
@@ -337,9 +336,9 @@ enum { STREAM_CALLS = 8 };
 static void make_slow(struct contract *c, struct contract_rig *rig,
 		      struct stage *stage)
 {
-	static const struct philox_input input = {.name = "x",
-						  .kind = PHILOX_INPUT_COPIED};
-	struct philox_function_options options;
+	static const struct philox_input_desc input = {
+		.name = "x", .kind = PHILOX_INPUT_COPIED};
+	struct philox_function_desc options;
 
 	*stage = (struct stage){.c = c, .rig = rig};
 	options = stage_options(stage, "slow");

@@ -30,7 +30,7 @@ static void kinds_body(struct contract *c, struct contract_rig *rig)
 					  &ticket[i]));
 	for (unsigned i = 6; i-- > 0;)
 		EXPECT_PART(contract_eager_backward(c, rig, ticket[i], 0, i));
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 /* One call of a backward's function, which must see forward k. */
@@ -49,8 +49,8 @@ static void call_back(struct contract *c, struct stage *stage, void *x,
 /* Two forwards, then their backwards, the last one first. */
 static void pairs_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	struct stage forth, back;
 	void *x;
 
@@ -68,9 +68,9 @@ static void pairs_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(call_back(c, &back, x, ticket[0], k));
 		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
-	EXPECT_OK(philox_function_count(back.function, &counts));
+	EXPECT_OK(philox_function_get_stats(back.function, &counts));
 	EXPECT(counts.replay == 4);
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 static void both_body(struct contract *c, struct contract_rig *rig)
@@ -86,7 +86,7 @@ static void both_body(struct contract *c, struct contract_rig *rig)
 					  &ticket));
 		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
-	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
 /* --- bodies that fail ----------------------------------------------------- */
@@ -160,7 +160,7 @@ static void unrecordable(struct contract *c, struct contract_rig *rig,
 			 enum philox_status (*besides)(struct stage *,
 						       struct philox_run *))
 {
-	struct philox_function_options options;
+	struct philox_function_desc options;
 	struct stage stage = {.c = c, .rig = rig, .besides = besides};
 	struct philox_ticket ticket;
 	void *x;
@@ -205,8 +205,8 @@ static void refusing_body(struct contract *c, struct contract_rig *rig)
 
 static void places_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	struct philox_ticket ticket;
 	struct stage stage;
 	void *x[2];
@@ -222,7 +222,7 @@ static void places_body(struct contract *c, struct contract_rig *rig)
 	for (int i = 0; i < 6; i++)
 		EXPECT_PART(stage_forward(c, &stage, x[i % 2], 0x40 + i % 2,
 					  PHILOX_CALL_REPLAY, &ticket));
-	EXPECT_OK(philox_function_count(stage.function, &counts));
+	EXPECT_OK(philox_function_get_stats(stage.function, &counts));
 	EXPECT(counts.recordings == 2);
 }
 
@@ -286,7 +286,7 @@ static void tied_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_OK(philox_output_tie(stage.runner, &kept.outputs[i],
 					    rig->at.region, kept.use.ticket));
 	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket,
-					    PHILOX_RETAIN, 2));
+					    PHILOX_PASS_RETAIN, 2));
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_EAGER, &ticket));
 	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
@@ -301,8 +301,8 @@ static void begin_step(struct contract *c, struct stage *stage, size_t expected)
 {
 	size_t kept;
 
-	EXPECT_OK(philox_step_begin(stage->runner, stage->rig->at.stream, 0,
-				    &kept));
+	EXPECT_OK(philox_runner_step_begin(stage->runner, stage->rig->at.stream,
+					   0, &kept));
 	EXPECT_TEXT(kept == expected, "%zu outputs stay, not %zu", kept,
 		    expected);
 }
@@ -353,8 +353,8 @@ static void prepared_body(struct contract *c, struct contract_rig *rig)
 /* The second function reads what the first one gave. */
 static void chain_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_function_counts counts =
-		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_stats counts =
+		PHILOX_INIT(struct philox_function_stats);
 	struct stage forth, back;
 	void *x;
 
@@ -376,9 +376,9 @@ static void chain_body(struct contract *c, struct contract_rig *rig)
 			     STAGE_BYTES);
 		EXPECT_PART(stage_release(c, &back, &second, rig->at.stream));
 	}
-	EXPECT_OK(philox_function_count(forth.function, &counts));
+	EXPECT_OK(philox_function_get_stats(forth.function, &counts));
 	EXPECT(counts.replay == 4);
-	EXPECT_OK(philox_function_count(back.function, &counts));
+	EXPECT_OK(philox_function_get_stats(back.function, &counts));
 	EXPECT(counts.replay >= 3);
 }
 

@@ -45,7 +45,7 @@ struct stage {
 struct stage_call {
 	struct philox_call call;
 	struct philox_call_input x;
-	struct philox_use use;
+	struct philox_launch_pass use;
 	struct philox_output outputs[2]; /* y, echo */
 };
 
@@ -53,10 +53,10 @@ struct stage_call {
  * stage_options() describes the function of a stage; stage_create() makes it,
  * in the runner of another stage or, where `runner` is NULL, in a new one.
  */
-struct philox_function_options stage_options(struct stage *stage,
-					     const char *name);
+struct philox_function_desc stage_options(struct stage *stage,
+					  const char *name);
 void stage_create(struct contract *c, struct stage *stage,
-		  const struct philox_function_options *options,
+		  const struct philox_function_desc *options,
 		  struct philox_runner *runner);
 
 /* The same, for a stage of the rig with a plain function. */

@@ -105,15 +105,14 @@ static enum philox_status stage_body(void *user, struct philox_run *run)
 
 /* --- functions ------------------------------------------------------------ */
 
-struct philox_function_options stage_options(struct stage *stage,
-					     const char *name)
+struct philox_function_desc stage_options(struct stage *stage, const char *name)
 {
-	static const struct philox_input x = {.name = "x",
-					      .origin = PHILOX_ORIGIN};
-	static const struct philox_output_info outputs[] = {
+	static const struct philox_input_desc x = {.name = "x",
+						   .origin = PHILOX_ORIGIN};
+	static const struct philox_output_desc outputs[] = {
 		{.name = "y", .origin = PHILOX_ORIGIN}, {.name = "echo"}};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 
 	options.name = name;
 	options.mode = stage->draws == STAGE_BACKWARD ? PHILOX_MODE_BACKWARD
@@ -128,11 +127,11 @@ struct philox_function_options stage_options(struct stage *stage,
 }
 
 void stage_create(struct contract *c, struct stage *stage,
-		  const struct philox_function_options *options,
+		  const struct philox_function_desc *options,
 		  struct philox_runner *runner)
 {
-	struct philox_runner_options of_runner =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc of_runner =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	of_runner.name = options->name;
 	stage->runner = runner;
@@ -148,7 +147,7 @@ void stage_plain(struct contract *c, struct contract_rig *rig,
 		 struct philox_runner *runner)
 {
 	static const char *const names[] = {"forward", "backward", "both"};
-	struct philox_function_options options;
+	struct philox_function_desc options;
 
 	*stage = (struct stage){.c = c, .rig = rig, .draws = draws};
 	options = stage_options(stage, names[draws]);

@@ -90,7 +90,8 @@ static int check_pending(struct matrix_bed *bed, const struct matrix_view *view)
 	for (unsigned i = 0; i < bed->limits.regions; i++) {
 		size_t pending = 0;
 
-		TRY(bed, philox_region_pending(bed->sites[i].region, &pending));
+		TRY(bed, philox_region_pending_count(bed->sites[i].region,
+						     &pending));
 		if (pending != view->pending[i])
 			return bed_complain(
 				bed, "region %u holds %zu tickets, not %u", i,
@@ -139,7 +140,7 @@ static int synchronize(struct matrix_bed *bed)
 	for (unsigned i = 0; i < bed->limits.regions; i++)
 		TRY(bed, philox_stream_synchronize(bed->device,
 						   bed->sites[i].stream));
-	TRY(bed, philox_check(bed->context, NULL));
+	TRY(bed, philox_context_check(bed->context, NULL));
 	return 0;
 }
 
@@ -234,7 +235,7 @@ static int wear_in(struct matrix_bed *bed)
 	for (unsigned i = 0; i < bed->limits.regions; i++) {
 		TRY(bed, philox_forward_begin(bed->sites[i].region,
 					      bed->sites[i].stream,
-					      PHILOX_INFERENCE, &pass));
+					      PHILOX_PASS_INFERENCE, &pass));
 		TRY(bed, philox_forward_commit(&pass, NULL));
 	}
 	return 0;

@@ -65,7 +65,7 @@ struct bodied {
 /* A pass or a launch that has begun. */
 struct half {
 	struct philox_pass pass;
-	struct philox_use use;
+	struct philox_launch_pass use;
 };
 
 struct matrix_bed {
@@ -352,10 +352,10 @@ struct called *calls_function(struct caller *caller,
 void calls_begin(struct caller *caller, const struct matrix_event *event);
 
 /*
- * calls_entries() fills the uses of a call, PASSES of them, and returns their number; without
- * `named` no ticket is in them.
+ * calls_entries() fills the uses of a call, PASSES of them, and returns their
+ * number; without `named` no ticket is in them.
  */
 size_t calls_entries(const struct caller *caller, int named,
-		     struct philox_use *uses);
+		     struct philox_launch_pass *uses);
 
 #endif

@@ -49,16 +49,17 @@ static struct bodied *need_bodied(struct matrix_bed *bed,
 static int check_uses(struct matrix_bed *bed, const struct form *form,
 		      const struct philox_graph *graph)
 {
-	if (philox_graph_uses(graph) != form->n_passes)
+	if (philox_graph_pass_count(graph) != form->n_passes)
 		return bed_complain(bed, "the graph has %zu uses, not %u",
-				    philox_graph_uses(graph), form->n_passes);
+				    philox_graph_pass_count(graph),
+				    form->n_passes);
 	for (unsigned i = 0; i < form->n_passes; i++) {
 		const struct form_pass *pass = &form->pass[i];
-		struct philox_use_info info =
-			PHILOX_INIT(struct philox_use_info);
+		struct philox_graph_pass_info info =
+			PHILOX_INIT(struct philox_graph_pass_info);
 		unsigned iterations = pass->iterations;
 
-		TRY(bed, philox_graph_use_info(graph, i, &info));
+		TRY(bed, philox_graph_pass_info(graph, i, &info));
 		if (pass->forward == FORM_NAMED && pass->source == FORM_NAMED)
 			iterations = form->needs;
 		else if (!pass->is_forward)
@@ -76,8 +77,8 @@ static int end_adopted(struct matrix_bed *bed, philox_stream stream,
 {
 	TRY(bed,
 	    philox_stream_end_capture(bed->device, stream, &graph->native));
-	TRY(bed, philox_native_instantiate(bed->device, graph->native,
-					   &graph->exec));
+	TRY(bed, philox_native_graph_instantiate(bed->device, graph->native,
+						 &graph->exec));
 	TRY(bed, philox_graph_adopt(bed->context, id, graph->native,
 				    graph->exec, &graph->graph));
 	return 0;

@@ -16,7 +16,7 @@ static unsigned flags_of(const struct caller *caller, unsigned i)
 	int cells = (event->kind + event->region) & 1;
 
 	return caller->passes[i].flags |
-	       (cells ? (unsigned)PHILOX_ON_DEVICE : 0);
+	       (cells ? (unsigned)PHILOX_PASS_ON_DEVICE : 0);
 }
 
 /* `ticket` is first that of the pass before, then of this one. */
@@ -43,7 +43,7 @@ static enum philox_status begin_in_run(struct caller *caller,
 			 : philox_run_forward_begin(run, region, flags, pass);
 	if (fails)
 		bed_cancel_failure(caller->bed);
-	if (status == PHILOX_OK && !(flags & PHILOX_INFERENCE))
+	if (status == PHILOX_OK && !(flags & PHILOX_PASS_INFERENCE))
 		status = philox_pass_ticket(pass, ticket);
 	return status;
 }
@@ -78,7 +78,7 @@ static enum philox_status end_in_run(struct caller *caller,
 		return philox_backward_commit(pass, 0);
 	status = philox_forward_commit(pass, &ticket);
 	if (status == PHILOX_OK && !is_recorded(run) &&
-	    !(caller->passes[i].flags & PHILOX_INFERENCE))
+	    !(caller->passes[i].flags & PHILOX_PASS_INFERENCE))
 		caller->made[i] = ticket;
 	return status;
 }

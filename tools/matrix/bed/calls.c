@@ -10,8 +10,8 @@
 
 static int make_caller_runner(struct matrix_bed *bed, struct caller *caller)
 {
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
 
 	options.name = "matrix";
 	options.pool_step = 65536;
@@ -37,9 +37,9 @@ static int make_called(struct caller *caller, const struct matrix_event *event,
 		       struct matrix_function at,
 		       struct philox_function **function)
 {
-	static const struct philox_output_info output = {.name = "numbers"};
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
+	static const struct philox_output_desc output = {.name = "numbers"};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
 	struct matrix_event plain = {.kind = at.kind, .how = event->how};
 	char word[24], name[64];
 
@@ -100,10 +100,10 @@ static int has_entry(const struct captured *pass)
  * no ticket is.
  */
 size_t calls_entries(const struct caller *caller, int named,
-		     struct philox_use *uses)
+		     struct philox_launch_pass *uses)
 {
 	uint32_t retain =
-		caller->event->fate == MATRIX_KEPT ? PHILOX_RETAIN : 0;
+		caller->event->fate == MATRIX_KEPT ? PHILOX_PASS_RETAIN : 0;
 	size_t n = 0;
 
 	memset(uses, 0, PASSES * sizeof(*uses));
@@ -123,7 +123,8 @@ size_t calls_entries(const struct caller *caller, int named,
 
 /*
  * A device call fails that the runner makes, not the body. Graphs are poisoned
- * when they are made, and so the first launch sets a kernel for the second time.
+ * when they are made, and so the first launch sets a kernel for the second
+ * time.
  */
 static void order_for_call(struct matrix_bed *bed,
 			   const struct matrix_event *event)
@@ -188,7 +189,7 @@ static int check_bodies(struct caller *caller, const struct matrix_event *event)
 }
 
 static int take_call(struct caller *caller, philox_stream stream,
-		     const struct philox_use *uses,
+		     const struct philox_launch_pass *uses,
 		     const struct philox_output *output)
 {
 	const struct matrix_numbers *numbers = output->address;
@@ -234,7 +235,7 @@ int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
 	struct caller *caller = calls_need(bed);
 	struct called *called = caller ? calls_function(caller, event) : NULL;
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use uses[PASSES];
+	struct philox_launch_pass uses[PASSES];
 	struct philox_output output;
 	enum philox_status status;
 	uint64_t key;

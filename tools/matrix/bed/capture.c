@@ -49,13 +49,15 @@ static unsigned capture_one(const struct matrix_event *event,
 
 	switch (event->kind) {
 	case MATRIX_INFERENCE:
-		*pass = draws(MATRIX_FRESH, region, ticket, PHILOX_INFERENCE);
+		*pass = draws(MATRIX_FRESH, region, ticket,
+			      PHILOX_PASS_INFERENCE);
 		break;
 	case MATRIX_WARMUP:
-		*pass = draws(MATRIX_PREVIEW, region, ticket, PHILOX_WARMUP);
+		*pass = draws(MATRIX_PREVIEW, region, ticket,
+			      PHILOX_PASS_WARMUP);
 		break;
 	case MATRIX_RECOMPUTE:
-		*pass = names(region, ticket, PHILOX_RETAIN);
+		*pass = names(region, ticket, PHILOX_PASS_RETAIN);
 		break;
 	case MATRIX_BACKWARD:
 	case MATRIX_STRANGE:
@@ -79,9 +81,9 @@ unsigned bed_captured(const struct matrix_bed *bed,
 	case MATRIX_PAIR:
 	case MATRIX_KEEP:
 		passes[0] = draws(MATRIX_FRESH, region, ticket, 0);
-		passes[1] =
-			draws(MATRIX_REPEAT, region, ticket,
-			      event->kind == MATRIX_KEEP ? PHILOX_RETAIN : 0);
+		passes[1] = draws(
+			MATRIX_REPEAT, region, ticket,
+			event->kind == MATRIX_KEEP ? PHILOX_PASS_RETAIN : 0);
 		return 2;
 	case MATRIX_EXCHANGE:
 		passes[0] = draws(MATRIX_FRESH, region, ticket, 0);
@@ -92,13 +94,14 @@ unsigned bed_captured(const struct matrix_bed *bed,
 		passes[1] = names(region, event->other, 0);
 		return 2;
 	case MATRIX_LINKED:
-		passes[0] = names(region, ticket, PHILOX_RETAIN);
+		passes[0] = names(region, ticket, PHILOX_PASS_RETAIN);
 		passes[1] = draws(MATRIX_REPEAT, region, ticket, 0);
 		return 2;
 	case MATRIX_NESTED:
 		passes[0] = names(region, ticket, 0);
 		passes[0].holds = 1;
-		passes[1] = draws(MATRIX_REPEAT, region, ticket, PHILOX_RETAIN);
+		passes[1] = draws(MATRIX_REPEAT, region, ticket,
+				  PHILOX_PASS_RETAIN);
 		return 2;
 	case MATRIX_MIXED:
 		passes[0] = other;
@@ -201,8 +204,8 @@ static int end_capture(struct matrix_bed *bed, philox_stream stream, int adopts,
 	}
 	TRY(bed,
 	    philox_stream_end_capture(bed->device, stream, &graph->native));
-	TRY(bed, philox_native_instantiate(bed->device, graph->native,
-					   &graph->exec));
+	TRY(bed, philox_native_graph_instantiate(bed->device, graph->native,
+						 &graph->exec));
 	TRY(bed, philox_graph_adopt(bed->context, id, graph->native,
 				    graph->exec, &graph->graph));
 	return 0;
@@ -287,7 +290,7 @@ static int capture_forwards(struct matrix_bed *bed, unsigned region,
 
 	TRY(bed, philox_forward_begin(site->region, site->stream, 0, &pass));
 	status = philox_forward_begin(bed->sites[next].region, site->stream,
-				      PHILOX_INFERENCE, &second);
+				      PHILOX_PASS_INFERENCE, &second);
 	if (must_give(bed, refuses ? PHILOX_ERROR_BUSY : PHILOX_OK, status,
 		      "a second captured forward"))
 		return -1;

@@ -8,7 +8,7 @@
 int bed_make_region(struct matrix_bed *bed, struct site *site)
 {
 	unsigned number = (unsigned)(site - bed->sites);
-	struct philox_region_options options = {
+	struct philox_region_desc options = {
 		.size = sizeof(options),
 		.name = site->name,
 		.ops = bed->shape.op,
@@ -16,8 +16,9 @@ int bed_make_region(struct matrix_bed *bed, struct site *site)
 		.generator =
 			bed->generators[matrix_generator(&bed->limits, number)],
 		.pending = bed->limits.pending,
-		.flags = matrix_is_shared(&bed->limits, number) ? PHILOX_SHARED
-								: 0,
+		.flags = matrix_is_shared(&bed->limits, number)
+				 ? PHILOX_REGION_SHARED
+				 : 0,
 	};
 
 	TRY(bed, philox_region_create(bed->context, &options, &site->region));
@@ -28,7 +29,7 @@ int bed_make_region(struct matrix_bed *bed, struct site *site)
 static int check_stale(struct matrix_bed *bed, const struct site *site)
 {
 	const struct graph *graph = &site->graphs[MATRIX_FORWARD][0];
-	struct philox_use use = {0};
+	struct philox_launch_pass use = {0};
 	enum philox_status status;
 
 	if (!graph->graph)

@@ -22,7 +22,7 @@ static int write_memory(struct matrix_bed *bed, philox_stream stream,
 
 static void fill_form_uses(const struct matrix_bed *bed,
 			   const struct matrix_event *event,
-			   struct philox_use *uses)
+			   struct philox_launch_pass *uses)
 {
 	const struct form *form = form_of(event->form);
 
@@ -32,7 +32,8 @@ static void fill_form_uses(const struct matrix_bed *bed,
 		    form->pass[i].source != FORM_NAMED)
 			continue;
 		uses[i].ticket = bed->tickets[event->other];
-		uses[i].flags = event->fate == MATRIX_KEPT ? PHILOX_RETAIN : 0;
+		uses[i].flags =
+			event->fate == MATRIX_KEPT ? PHILOX_PASS_RETAIN : 0;
 	}
 }
 
@@ -95,7 +96,7 @@ static int see_log(struct matrix_bed *bed, const struct matrix_event *event,
 
 static int take_tickets(struct matrix_bed *bed,
 			const struct matrix_event *event,
-			const struct philox_use *uses)
+			const struct philox_launch_pass *uses)
 {
 	const struct form *form = form_of(event->form);
 	struct matrix_draw draws[2];
@@ -117,22 +118,24 @@ static int take_tickets(struct matrix_bed *bed,
 	return 0;
 }
 
-/* What philox_check() must report about the launches so far. */
+/* What philox_context_check() must report about the launches so far. */
 static int check_report(struct matrix_bed *bed, philox_stream stream,
 			enum philox_status must, uint64_t beyond)
 {
-	struct philox_report report = PHILOX_INIT(struct philox_report);
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
 	enum philox_status status;
 
 	TRY(bed, philox_stream_synchronize(bed->device, stream));
-	status = philox_check(bed->context, &report);
+	status = philox_context_check(bed->context, &report);
 	if (status != must)
-		return bed_complain(bed, "philox_check() gave %s, not %s",
-				    philox_status_name(status),
-				    philox_status_name(must));
+		return bed_complain(
+			bed, "philox_context_check() gave %s, not %s",
+			philox_status_name(status), philox_status_name(must));
 	if (report.beyond != beyond)
 		return bed_complain(
-			bed, "philox_check() found %u runs beyond, not %u",
+			bed,
+			"philox_context_check() found %u runs beyond, not %u",
 			(unsigned)report.beyond, (unsigned)beyond);
 	return 0;
 }
@@ -157,7 +160,7 @@ static int launch_untold(struct matrix_bed *bed,
 
 	TRY(bed, philox_graph_native(bodied->graph.graph, NULL, &exec));
 	TRY(bed, philox_stream_synchronize(bed->device, stream));
-	TRY(bed, philox_native_launch(bed->device, exec, stream));
+	TRY(bed, philox_native_exec_launch(bed->device, exec, stream));
 	if (see_log(bed, event, bodied->memory, play))
 		return -1;
 	return check_report(bed, stream, PHILOX_ERROR_UNANNOUNCED, 0);
@@ -168,7 +171,7 @@ static int launch_form(struct matrix_bed *bed, const struct matrix_event *event,
 		       const struct form_play *play)
 {
 	philox_stream stream = bed->sites[event->region].stream;
-	struct philox_use uses[FORM_PASSES];
+	struct philox_launch_pass uses[FORM_PASSES];
 	enum philox_status status;
 
 	fill_form_uses(bed, event, uses);

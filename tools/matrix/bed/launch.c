@@ -8,9 +8,10 @@
  * The first backward named at launch retains its ticket if the event says so.
  */
 static void fill_uses(const struct matrix_bed *bed,
-		      const struct matrix_event *event, struct philox_use *uses)
+		      const struct matrix_event *event,
+		      struct philox_launch_pass *uses)
 {
-	uint32_t retain = event->fate == MATRIX_KEPT ? PHILOX_RETAIN : 0;
+	uint32_t retain = event->fate == MATRIX_KEPT ? PHILOX_PASS_RETAIN : 0;
 	struct captured passes[PASSES];
 	unsigned n = bed_captured(bed, event, passes);
 
@@ -39,7 +40,8 @@ int bed_take_ticket(struct matrix_bed *bed, const struct captured *pass,
 
 /* Notes the numbers and the tickets of a launch. */
 static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
-		       const struct graph *graph, const struct philox_use *uses)
+		       const struct graph *graph,
+		       const struct philox_launch_pass *uses)
 {
 	philox_stream stream = bed->sites[event->region].stream;
 	struct captured passes[PASSES];
@@ -56,16 +58,18 @@ static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
 /* Launches, and counts the device calls. */
 static enum philox_status launch(struct matrix_bed *bed,
 				 const struct matrix_event *event,
-				 struct graph *graph, struct philox_use *uses)
+				 struct graph *graph,
+				 struct philox_launch_pass *uses)
 {
-	uint64_t calls = philox_device_calls(bed->device, NULL);
+	uint64_t calls = philox_device_call_count(bed->device, NULL);
 	enum philox_status status;
 
 	status = philox_graph_launch(graph->graph,
 				     bed->sites[event->region].stream, uses,
 				     graph->passes);
 	if (graph->launched) {
-		bed->calls += philox_device_calls(bed->device, NULL) - calls;
+		bed->calls +=
+			philox_device_call_count(bed->device, NULL) - calls;
 		bed->launches++;
 	}
 	graph->launched |= status == PHILOX_OK;
@@ -75,7 +79,7 @@ static enum philox_status launch(struct matrix_bed *bed,
 static int do_launch(struct matrix_bed *bed, const struct matrix_event *event,
 		     struct graph *graph)
 {
-	struct philox_use uses[PASSES];
+	struct philox_launch_pass uses[PASSES];
 	enum philox_status status;
 
 	fill_uses(bed, event, uses);
@@ -94,7 +98,7 @@ static int do_prologue(struct matrix_bed *bed, const struct matrix_event *event,
 		       struct graph *graph)
 {
 	struct half *half = bed_half(bed, event);
-	struct philox_use uses[PASSES];
+	struct philox_launch_pass uses[PASSES];
 
 	fill_uses(bed, event, uses);
 	half->use = uses[0];
@@ -117,8 +121,8 @@ static int do_epilogue(struct matrix_bed *bed, const struct matrix_event *event,
 		return 0;
 	}
 	TRY(bed, philox_graph_native(graph->graph, NULL, &exec));
-	TRY(bed, philox_native_launch(bed->device, exec,
-				      bed->sites[event->region].stream));
+	TRY(bed, philox_native_exec_launch(bed->device, exec,
+					   bed->sites[event->region].stream));
 	TRY(bed, philox_graph_epilogue(graph->graph, PHILOX_OK));
 	return take_launch(bed, event, graph, &half->use);
 }

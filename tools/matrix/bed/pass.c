@@ -36,8 +36,8 @@ int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
 	struct philox_span span = {.count = MATRIX_WORDS};
 
 	for (uint32_t op = 0; op < bed->shape.ops; op++)
-		TRY(bed, philox_bits(pass, op, PHILOX_U32, span,
-				     words + op * MATRIX_WORDS));
+		TRY(bed, philox_pass_bits(pass, op, PHILOX_DTYPE_U32, span,
+					  words + op * MATRIX_WORDS));
 	return 0;
 }
 
@@ -210,7 +210,8 @@ static enum philox_status begin_eager(struct matrix_bed *bed,
 				      struct philox_pass *pass)
 {
 	struct site *site = &bed->sites[event->region];
-	unsigned flags = event->how == MATRIX_ON_CELLS ? PHILOX_ON_DEVICE : 0;
+	unsigned flags =
+		event->how == MATRIX_ON_CELLS ? PHILOX_PASS_ON_DEVICE : 0;
 	enum philox_status status;
 
 	if (event->fate == MATRIX_BROKEN)
@@ -231,8 +232,9 @@ static enum philox_status begin_eager(struct matrix_bed *bed,
 						   flags, FORM_LOOP, pass);
 		break;
 	default:
-		flags |= event->kind == MATRIX_INFERENCE ? PHILOX_INFERENCE : 0;
-		flags |= event->kind == MATRIX_WARMUP ? PHILOX_WARMUP : 0;
+		flags |= event->kind == MATRIX_INFERENCE ? PHILOX_PASS_INFERENCE
+							 : 0;
+		flags |= event->kind == MATRIX_WARMUP ? PHILOX_PASS_WARMUP : 0;
 		status = philox_forward_begin(site->region, site->stream, flags,
 					      pass);
 	}
@@ -250,9 +252,10 @@ static int end_eager(struct matrix_bed *bed, const struct matrix_event *event,
 		return 0;
 	}
 	if (bed_role(event) == MATRIX_REPEAT) {
-		TRY(bed, philox_backward_commit(pass, event->fate == MATRIX_KEPT
-							      ? PHILOX_RETAIN
-							      : 0));
+		TRY(bed,
+		    philox_backward_commit(pass, event->fate == MATRIX_KEPT
+							 ? PHILOX_PASS_RETAIN
+							 : 0));
 		return 0;
 	}
 	TRY(bed, philox_forward_commit(pass, &ticket));

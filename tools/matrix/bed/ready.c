@@ -19,7 +19,7 @@ static int record_unlaunched(struct caller *caller,
 	struct matrix_bed *bed = caller->bed;
 	struct matrix_event plain = *event;
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use uses[PASSES];
+	struct philox_launch_pass uses[PASSES];
 	enum philox_status status;
 	uint64_t key = 0;
 

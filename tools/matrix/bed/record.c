@@ -68,8 +68,8 @@ static int record_numbers(struct recorder *recorder,
 			shape->cells * sizeof(*states)))
 		return -1;
 	for (uint32_t op = 0; shape->draw && op < shape->ops; op++)
-		RECORD(recorder, philox_bits(pass, op, PHILOX_U32, span,
-					     numbers->word[op]));
+		RECORD(recorder, philox_pass_bits(pass, op, PHILOX_DTYPE_U32,
+						  span, numbers->word[op]));
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int begin_forward(struct recorder *recorder, const struct form_pass *of,
 {
 	unsigned region = form_region(recorder->bed, recorder->event, of);
 	struct philox_region *in = recorder->bed->sites[region].region;
-	unsigned flags = of->what == 'I' ? PHILOX_INFERENCE : 0;
+	unsigned flags = of->what == 'I' ? PHILOX_PASS_INFERENCE : 0;
 
 	recorder->regions |= 1u << region;
 	if (of->loop)
@@ -137,8 +137,8 @@ static int begin_backward(struct recorder *recorder, const struct form_pass *of,
 {
 	unsigned region = recorder->event->region;
 	struct philox_region *in = recorder->bed->sites[region].region;
-	unsigned flags = (of->consumes ? 0u : (unsigned)PHILOX_RETAIN) |
-			 (of->reversed ? (unsigned)PHILOX_REVERSED : 0u);
+	unsigned flags = (of->consumes ? 0u : (unsigned)PHILOX_PASS_RETAIN) |
+			 (of->reversed ? (unsigned)PHILOX_PASS_REVERSED : 0u);
 	struct philox_ticket ticket = {0};
 
 	recorder->regions |= 1u << region;
@@ -218,12 +218,12 @@ static int record_body(struct recorder *recorder,
 static int begin_node(struct recorder *recorder, const struct form_op *op,
 		      const struct spot *spot, struct philox_conditional *node)
 {
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 
-	options.kind = op->what == 'w'   ? PHILOX_WHILE
-		       : op->what == 's' ? PHILOX_SWITCH
-					 : PHILOX_IF;
+	options.kind = op->what == 'w'   ? PHILOX_CONDITIONAL_WHILE
+		       : op->what == 's' ? PHILOX_CONDITIONAL_SWITCH
+					 : PHILOX_CONDITIONAL_IF;
 	options.bodies = op->bodies;
 	options.limit = op->limit;
 	options.word = recorder->memory->tape[op->tape];

@@ -9,7 +9,7 @@
 
 /*
  * The last launch of each also fails, and is made without philox. Left out is
- * what philox/conditional.h leaves open: what is in a body within one that is
+ * what philox/graph.h leaves open: what is in a body within one that is
  * beyond its limit; a backward beyond the limit whose forward is around its
  * body; and a REVERSED loop that goes on after there was no iteration left.
  */

@@ -185,7 +185,8 @@ enum matrix_class {
 struct matrix_limits {
 	unsigned classes;
 	unsigned regions;
-	unsigned shared;     /* the first so many of them are PHILOX_SHARED */
+	unsigned
+		shared; /* the first so many of them are PHILOX_REGION_SHARED */
 	unsigned generators; /* which regions use in turn; 0: one */
 	unsigned forwards;   /* most in a run */
 	unsigned open;       /* most passes and launches open at once */
@@ -455,7 +456,7 @@ struct matrix_seen {
 struct matrix_shape {
 	unsigned ops;
 	unsigned cells;
-	struct philox_op op[MATRIX_OPS];
+	struct philox_op_desc op[MATRIX_OPS];
 	uint8_t op_of[MATRIX_CELLS];
 	uint64_t largest; /* words a forward takes from its region */
 	uint64_t sum;     /* ... or from its generator, if SHARED */
@@ -599,12 +600,12 @@ int matrix_schedule_cost(const struct matrix_options *options,
 /*
  * A form is such a graph, written as a program:
  *
- *   F G I   a forward; in the next region; with PHILOX_INFERENCE
+ *   F G I   a forward; in the next region; with PHILOX_PASS_INFERENCE
  *   B R     a backward, a recompute of the last forward before it
  *   N K L   a backward, a recompute that is named at launch; a backward
  *           linked to the last such pass
  *   *       after F: begun for LOOP_LIMIT iterations
- *   ~       after B: PHILOX_REVERSED
+ *   ~       after B: PHILOX_PASS_REVERSED
  *   @       after a pass: it also draws the iteration that a word says
  *   .1      after a pass: it also draws iteration 1
  *   ?( )    IF; ?( )( ) with two bodies; s( )( ) a SWITCH
@@ -615,7 +616,7 @@ int matrix_schedule_cost(const struct matrix_options *options,
  * condition of an IF or a SWITCH, and the iterations for "@".
  *
  * What each run of each pass must see follows from the rules of
- * philox/conditional.h alone: form_play() runs the program like a plain
+ * philox/graph.h alone: form_play() runs the program like a plain
  * sequential one.
  */
 
@@ -701,7 +702,7 @@ struct form_seen {
 struct form_play {
 	unsigned n;
 	struct form_seen seen[FORM_SEEN];
-	unsigned beyond; /* that philox_check() must report */
+	unsigned beyond; /* that philox_context_check() must report */
 	uint32_t tape[FORM_TAPES][FORM_TAPE];
 };
 

@@ -173,7 +173,7 @@ void matrix_shape_init(struct matrix_shape *shape, unsigned ops, int draw)
 	shape->ops = ops;
 	shape->draw = draw;
 	for (unsigned i = 0; i < ops; i++) {
-		struct philox_op *op = &shape->op[i];
+		struct philox_op_desc *op = &shape->op[i];
 
 		op->calls = i % 3 == 2 ? 2 : 1;
 		op->advance = i % 2 ? 8 : 4;

@@ -2,7 +2,7 @@
  * tools/matrix/model/play.c - what launches of graphs with branches and loops
  * must do
  *
- * The rules of philox/conditional.h, followed by a program that runs one pass
+ * The rules of philox/graph.h, followed by a program that runs one pass
  * after the other.
  */
 #include <ctype.h>
@@ -55,7 +55,7 @@ static unsigned iterations_of(const struct player *player,
 }
 
 /*
- * The table of philox/conditional.h: the iteration that this run of a pass
+ * The table of philox/graph.h: the iteration that this run of a pass
  * draws. Returns 0 if there is none: a REVERSED run for one that was beyond the
  * limit has none, either.
  */

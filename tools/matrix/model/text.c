@@ -41,7 +41,7 @@ const char matrix_words[] =
 	"          F G I    forward; in the next region; inference\n"
 	"          B R N K  backward, recompute of that forward; of the one named\n"
 	"          L        backward linked to N or K\n"
-	"          * ~ @ .1 of three iterations; PHILOX_REVERSED; also the\n"
+	"          * ~ @ .1 of three iterations; PHILOX_PASS_REVERSED; also the\n"
 	"                   iteration that a word says; also iteration 1\n"
 	"          ?( ) ?( )( ) s( )( ) 3( )\n"
 	"                   IF; with two bodies; SWITCH; WHILE of limit 3\n"

@@ -43,9 +43,9 @@ static void end_native(struct train_model *model, philox_native_graph *graph)
 static void instantiate(struct train_model *model, struct train_graph *graph)
 {
 	if (!model->status)
-		train_check(model, philox_native_instantiate(model->device,
-							     graph->native,
-							     &graph->exec));
+		train_check(model, philox_native_graph_instantiate(
+					   model->device, graph->native,
+					   &graph->exec));
 }
 
 static size_t count_nodes(struct train_model *model, philox_native_graph graph)
@@ -53,8 +53,8 @@ static size_t count_nodes(struct train_model *model, philox_native_graph graph)
 	size_t nodes = 0;
 
 	if (!model->status)
-		train_check(model, philox_native_graph_nodes(model->device,
-							     graph, &nodes));
+		train_check(model, philox_native_graph_node_count(
+					   model->device, graph, &nodes));
 	return nodes;
 }
 
@@ -81,7 +81,7 @@ static size_t nodes_without(struct train_model *model, train_body body,
 	philox_native_graph graph = NULL;
 	size_t nodes;
 
-	capture_baked(model, PHILOX_WARMUP, body, slot, &graph);
+	capture_baked(model, PHILOX_PASS_WARMUP, body, slot, &graph);
 	nodes = count_nodes(model, graph);
 	train_check(model, philox_native_graph_destroy(model->device, graph));
 	return nodes;
@@ -91,7 +91,7 @@ void train_capture_baked(struct train_model *model, train_body body,
 			 struct train_graph *graph)
 {
 	memset(graph, 0, sizeof(*graph));
-	capture_baked(model, PHILOX_INFERENCE, body, 0, &graph->native);
+	capture_baked(model, PHILOX_PASS_INFERENCE, body, 0, &graph->native);
 	instantiate(model, graph);
 }
 
@@ -178,7 +178,7 @@ void train_graph_close(struct train_model *model, struct train_graph *graph)
 void train_replay(struct train_model *model, struct train_graph *graph,
 		  unsigned flags)
 {
-	struct philox_use uses[TRAIN_PASSES_MAX] = {0};
+	struct philox_launch_pass uses[TRAIN_PASSES_MAX] = {0};
 	enum philox_status status;
 
 	if (model->status)
@@ -188,7 +188,7 @@ void train_replay(struct train_model *model, struct train_graph *graph,
 			continue;
 		uses[i].ticket = *graph->passes[i].ticket;
 		uses[i].flags = graph->passes[i].kind == TRAIN_RECOMPUTE
-					? (unsigned)PHILOX_RETAIN
+					? (unsigned)PHILOX_PASS_RETAIN
 					: flags;
 	}
 	status = philox_graph_launch(graph->graph, model->stream, uses,

@@ -186,7 +186,7 @@ static const char *launch(struct train_backend *base, philox_stream stream,
 {
 	struct host_backend *backend = (struct host_backend *)base;
 
-	if (philox_launch_host(backend->device, stream, fn, args, size))
+	if (philox_stream_launch_host(backend->device, stream, fn, args, size))
 		return philox_error_message();
 	return NULL;
 }

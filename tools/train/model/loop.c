@@ -55,13 +55,13 @@ static void capture_body(struct train_model *model,
 /* A node is always ended, as its body's stream must run again. */
 static void capture_node(struct train_model *model)
 {
-	struct philox_conditional_options options =
-		PHILOX_INIT(struct philox_conditional_options);
+	struct philox_conditional_desc options =
+		PHILOX_INIT(struct philox_conditional_desc);
 	struct philox_conditional loop;
 
 	if (model->status)
 		return;
-	options.kind = PHILOX_WHILE;
+	options.kind = PHILOX_CONDITIONAL_WHILE;
 	options.limit = TRAIN_SLOTS;
 	train_check(model,
 		    philox_conditional_begin(model->context, model->stream,

@@ -202,14 +202,14 @@ static void open_memory(struct train_model *model)
 /* --- objects -------------------------------------------------------------- */
 
 static void open_region(struct train_model *model, const char *name,
-			const struct philox_op *ops, size_t n_ops,
+			const struct philox_op_desc *ops, size_t n_ops,
 			struct philox_region **region)
 {
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = name,
-						.ops = ops,
-						.n_ops = n_ops,
-						.pending = 2 * TRAIN_SLOTS};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = name,
+					     .ops = ops,
+					     .n_ops = n_ops,
+					     .pending = 2 * TRAIN_SLOTS};
 
 	if (!model->status)
 		train_check(model, philox_region_create(model->context,
@@ -220,7 +220,7 @@ static void open_region(struct train_model *model, const char *name,
 static void open_extra_region(struct train_model *model)
 {
 	size_t n_ops = model->options->ops;
-	struct philox_op *ops = calloc(n_ops, sizeof(*ops));
+	struct philox_op_desc *ops = calloc(n_ops, sizeof(*ops));
 
 	if (!ops) {
 		train_fail(model, "no memory for %zu operators", n_ops);
@@ -232,10 +232,10 @@ static void open_extra_region(struct train_model *model)
 
 static void open_regions(struct train_model *model)
 {
-	static const struct philox_op ops[] = {
+	static const struct philox_op_desc ops[] = {
 		[TRAIN_DROP] = {.name = "dropout"},
 		[TRAIN_PICK] = {.name = "pick samples"}};
-	static const struct philox_op initial = {.name = "initial values"};
+	static const struct philox_op_desc initial = {.name = "initial values"};
 	struct philox_region **regions = model->regions;
 
 	open_region(model, "parameters", &initial, 1, &model->init);
@@ -328,11 +328,11 @@ static void draw_parameters(struct train_model *model)
 	if (model->status)
 		return;
 	train_check(model, philox_forward_begin(model->init, model->stream,
-						PHILOX_INFERENCE, &pass));
+						PHILOX_PASS_INFERENCE, &pass));
 	if (model->status)
 		return;
-	train_check(model, philox_normal(&pass, 0, PHILOX_F32, all, 0, 1,
-					 model->parameters));
+	train_check(model, philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, all,
+					      0, 1, model->parameters));
 	train_check(model, philox_forward_commit(&pass, NULL));
 }
 

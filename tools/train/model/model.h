@@ -293,8 +293,8 @@ void train_forget(struct train_model *model, unsigned slot);
 
 /*
  * train_hold() takes all activations of a slot; until train_release(), which
- * gives them back, no array is taken or given: the body of a loop has no session
- * of a pool.
+ * gives them back, no array is taken or given: the body of a loop has no
+ * session of a pool.
  */
 void train_hold(struct train_model *model, unsigned slot);
 void train_release(struct train_model *model, unsigned slot);
@@ -355,7 +355,8 @@ void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 /*
  * train_bake_begin() makes the following passes as one would write them without
  * philox: their states are read on the host now, and go into kernels by value.
- * `flags` are those of the forwards: PHILOX_WARMUP or PHILOX_INFERENCE.
+ * `flags` are those of the forwards: PHILOX_PASS_WARMUP or
+ * PHILOX_PASS_INFERENCE.
  */
 void train_bake_begin(struct train_model *model, unsigned flags);
 void train_bake_end(struct train_model *model);
@@ -439,7 +440,7 @@ typedef void (*train_body)(struct train_model *model, unsigned slot);
 /*
  * train_capture() captures body(model, slot); once more before, baked, to know
  * how many nodes the same work has without philox. train_capture_baked() makes
- * what --naive launches with philox_native_launch().
+ * what --naive launches with philox_native_exec_launch().
  */
 void train_capture(struct train_model *model, enum train_capturer capturer,
 		   train_body body, unsigned slot, struct train_graph *graph);
@@ -503,7 +504,7 @@ struct train_result {
 	struct train_calls calls[2]; /* least and most, of replays */
 	int again;      /* calls are of launches after a graph's first */
 	size_t pending; /* most tickets owed at once */
-	struct philox_pool_figures pool; /* at its end, with --pool */
+	struct philox_pool_stats pool; /* at its end, with --pool */
 	/* Of a run through a runner, whose pool it is that is above. */
 	int called;                                  /* it is one */
 	struct train_counts counts[TRAIN_FUNCTIONS]; /* of its calls */

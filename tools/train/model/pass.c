@@ -110,7 +110,7 @@ void train_end_pass(struct train_pass *pass)
 
 /* fill() draws for an operator of a pass, on either stream. */
 static void fill(struct train_pass *pass, philox_stream stream, uint32_t op,
-		 const struct philox_fill *fill)
+		 const struct philox_fill_desc *fill)
 {
 	struct train_model *model = pass->model;
 	struct philox_pass view;
@@ -133,11 +133,11 @@ static void fill(struct train_pass *pass, philox_stream stream, uint32_t op,
 void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 		     uint32_t *out)
 {
-	struct philox_fill bits = {.size = sizeof(bits),
-				   .dist = PHILOX_BITS,
-				   .dtype = PHILOX_U32,
-				   .span = {.count = count},
-				   .out = out};
+	struct philox_fill_desc bits = {.size = sizeof(bits),
+					.dist = PHILOX_DIST_BITS,
+					.dtype = PHILOX_DTYPE_U32,
+					.span = {.count = count},
+					.out = out};
 
 	fill(pass, pass->model->stream, op, &bits);
 }
@@ -145,10 +145,10 @@ void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 		float *out)
 {
-	struct philox_fill dropout = {
+	struct philox_fill_desc dropout = {
 		.size = sizeof(dropout),
-		.dist = PHILOX_DROPOUT,
-		.dtype = PHILOX_F32,
+		.dist = PHILOX_DIST_DROPOUT,
+		.dtype = PHILOX_DTYPE_F32,
 		.span = {.count = TRAIN_BATCH * TRAIN_WIDTH},
 		.p = pass->model->options->dropout,
 		.in = in,

@@ -128,8 +128,7 @@ void train_release(struct train_model *model, unsigned slot)
 
 void train_pool_open(struct train_model *model)
 {
-	struct philox_pool_options options =
-		PHILOX_INIT(struct philox_pool_options);
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
 
 	if (!model->options->pool_given || model->status)
 		return;
@@ -164,10 +163,10 @@ void train_pool_close(struct train_model *model, struct train_result *result)
 	for (size_t i = 0; i < arrays->n_blocks && pooled(model); i++)
 		train_check(model, philox_pool_free(pool->pool, model->stream,
 						    arrays->blocks[i].address));
-	result->pool = PHILOX_INIT(struct philox_pool_figures);
+	result->pool = PHILOX_INIT(struct philox_pool_stats);
 	if (pooled(model))
 		train_check(model,
-			    philox_pool_statistics(pool->pool, &result->pool));
+			    philox_pool_get_stats(pool->pool, &result->pool));
 	if (pool->pool) {
 		train_check(model, destroy_pool(pool->pool));
 		memset(arrays, 0, sizeof(*arrays));
@@ -184,8 +183,8 @@ void train_pool_begin(struct train_model *model)
 	if (!pooled(model))
 		return;
 	pool->before = model->arrays;
-	train_check(model, philox_pool_begin(pool->pool, model->stream,
-					     &pool->session));
+	train_check(model, philox_pool_session_begin(pool->pool, model->stream,
+						     &pool->session));
 }
 
 /* A session is always ended, as the pool has one at a time. */
@@ -195,7 +194,7 @@ void train_pool_end(struct train_model *model, enum philox_status went)
 
 	if (!pool->session)
 		return;
-	train_check(model, philox_pool_end(pool->session, went, NULL));
+	train_check(model, philox_pool_session_end(pool->session, went, NULL));
 	pool->session = NULL;
 	if (went != PHILOX_OK)
 		model->arrays = pool->before;

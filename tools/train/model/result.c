@@ -23,8 +23,8 @@ size_t train_count_pending(struct train_model *model)
 
 		if (model->regions[layer])
 			train_check(model,
-				    philox_region_pending(model->regions[layer],
-							  &pending));
+				    philox_region_pending_count(
+					    model->regions[layer], &pending));
 		sum += pending;
 	}
 	return sum;
@@ -77,7 +77,7 @@ static void check_clean(struct train_model *model,
 			const struct train_result *result)
 {
 	if (!model->status)
-		train_check(model, philox_check(model->context, NULL));
+		train_check(model, philox_context_check(model->context, NULL));
 	if (!model->status && train_count_pending(model))
 		train_fail(model, "the %s run left backwards owed",
 			   result->name);
