@@ -27,7 +27,7 @@ static struct philox_ticket forward(struct philox_region *layer,
 
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.1, x, y));
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -37,9 +37,9 @@ static void backward(struct philox_region *layer, philox_stream stream,
 {
 	struct philox_pass pass;
 
-	TRY(philox_backward_begin(layer, ticket, stream, flags, &pass));
+	TRY(philox_backward_begin(layer, stream, ticket, flags, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.1, dy, dx));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 int main(void)
@@ -68,7 +68,7 @@ int main(void)
 	TRY(philox_memory_alloc(device, sizeof(dx), &back));
 	for (int i = 0; i < N; i++)
 		ones[i] = 1;
-	TRY(philox_memory_copy(device, in, ones, sizeof(ones), stream));
+	TRY(philox_memory_copy(device, stream, in, ones, sizeof(ones)));
 
 	for (int i = 0; i < MICROBATCHES; i++)
 		tickets[i] = forward(layer, stream, in, row(forth, i));
@@ -79,8 +79,8 @@ int main(void)
 		backward(layer, stream, tickets[order[i]], 0, in,
 			 row(back, order[i]));
 
-	TRY(philox_memory_copy(device, y, forth, sizeof(y), stream));
-	TRY(philox_memory_copy(device, dx, back, sizeof(dx), stream));
+	TRY(philox_memory_copy(device, stream, y, forth, sizeof(y)));
+	TRY(philox_memory_copy(device, stream, dx, back, sizeof(dx)));
 	TRY(philox_stream_synchronize(device, stream));
 	for (int i = 0; i < MICROBATCHES; i++)
 		if (memcmp(y[i], dx[i], sizeof(y[i])) ||

@@ -88,19 +88,19 @@ static void begin(struct run *run)
 		gradients[i] = (float)(i % 7 - 3);
 		weights[i] = 0x3f80; /* 1 */
 	}
-	TRY(philox_memory_copy(run->device, run->weights, weights,
-			       sizeof(weights), run->stream));
-	TRY(philox_memory_copy(run->device, run->gradients, gradients,
-			       sizeof(gradients), run->stream));
-	TRY(philox_memory_set(run->device, run->averages, 0,
-			      2 * sizeof(gradients), run->stream));
+	TRY(philox_memory_copy(run->device, run->stream, run->weights, weights,
+			       sizeof(weights)));
+	TRY(philox_memory_copy(run->device, run->stream, run->gradients,
+			       gradients, sizeof(gradients)));
+	TRY(philox_memory_set(run->device, run->stream, run->averages, 0,
+			      2 * sizeof(gradients)));
 	TRY(philox_stream_synchronize(run->device, run->stream));
 }
 
 static void end(struct run *run, uint16_t *weights)
 {
-	TRY(philox_memory_copy(run->device, weights, run->weights,
-			       N * sizeof(*weights), run->stream));
+	TRY(philox_memory_copy(run->device, run->stream, weights, run->weights,
+			       N * sizeof(*weights)));
 	TRY(philox_stream_synchronize(run->device, run->stream));
 	philox_context_destroy(run->context);
 	TRY(philox_memory_free(run->device, run->cell));
@@ -130,7 +130,7 @@ static void update(const struct run *run, const void *step)
 	TRY(philox_pass_stochastic_round(&pass, 0, PHILOX_DTYPE_BF16,
 					 philox_span_elements(0, N),
 					 run->updated, run->weights));
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void train_eagerly(uint16_t *weights)

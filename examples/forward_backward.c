@@ -22,16 +22,16 @@ static struct philox_graph *capture(struct philox_context *context,
 
 	TRY(philox_capture_begin(context, stream));
 	if (backward)
-		TRY(philox_backward_begin(layer, named_at_launch, stream, 0,
+		TRY(philox_backward_begin(layer, stream, named_at_launch, 0,
 					  &pass));
 	else
 		TRY(philox_forward_begin(layer, stream, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, whole, 0.5, in,
 				out));
 	if (backward)
-		TRY(philox_backward_commit(&pass, 0));
+		TRY(philox_pass_commit(&pass, 0, NULL));
 	else
-		TRY(philox_forward_commit(&pass, &placeholder));
+		TRY(philox_pass_commit(&pass, 0, &placeholder));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
 }
@@ -56,19 +56,19 @@ int main(int argc, char **argv)
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, sizeof(ones), &x));
 	TRY(philox_memory_alloc(device, sizeof(ones), &y));
-	TRY(philox_memory_copy(device, x, ones, sizeof(ones), stream));
+	TRY(philox_memory_copy(device, stream, x, ones, sizeof(ones)));
 	forward = capture(context, layer, stream, 0, x, y);
 	backward = capture(context, layer, stream, 1, x, y);
 
 	for (int i = 0; i < 2; i++) { /* two forwards ... */
 		TRY(philox_graph_launch(forward, stream, &use[i], 1));
-		TRY(philox_memory_copy(device, mask[i], y, sizeof(ones),
-				       stream));
+		TRY(philox_memory_copy(device, stream, mask[i], y,
+				       sizeof(ones)));
 	}
 	for (int i = 0; i < 2; i++) { /* ... and their backwards, last first */
 		TRY(philox_graph_launch(backward, stream, &use[1 - i], 1));
-		TRY(philox_memory_copy(device, mask[3 - i], y, sizeof(ones),
-				       stream));
+		TRY(philox_memory_copy(device, stream, mask[3 - i], y,
+				       sizeof(ones)));
 	}
 	TRY(philox_stream_synchronize(device, stream));
 

@@ -43,8 +43,8 @@ static void show(struct philox_device *device, philox_stream stream,
 {
 	float values[N];
 
-	TRY(philox_memory_copy(device, values, on_device, sizeof(values),
-			       stream));
+	TRY(philox_memory_copy(device, stream, values, on_device,
+			       sizeof(values)));
 	TRY(philox_stream_synchronize(device, stream));
 	printf("%s", name);
 	for (int i = 0; i < N; i++)
@@ -74,7 +74,7 @@ int main(void)
 	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, sizeof(in) + N * sizeof(*in), &memory));
-	TRY(philox_memory_copy(device, memory, in, sizeof(in), stream));
+	TRY(philox_memory_copy(device, stream, memory, in, sizeof(in)));
 	x = memory;
 	args.x = x;
 	args.bias = x + 2 * N;
@@ -82,13 +82,13 @@ int main(void)
 
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
 	launch(device, &pass, stream, args);
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 	show(device, stream, "y ", args.out);
 
 	args.dy = x + N; /* of ones */
-	TRY(philox_backward_begin(layer, ticket, stream, 0, &pass));
+	TRY(philox_backward_begin(layer, stream, ticket, 0, &pass));
 	launch(device, &pass, stream, args);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	show(device, stream, "dx", args.out);
 
 	philox_context_destroy(context);

@@ -144,7 +144,7 @@ static void capture_body(const struct run *run, struct philox_conditional *loop,
 	} else {
 		TRY(philox_forward_begin(run->sampler, body, 0, &pass));
 		step(run, body, &work, &pass);
-		TRY(philox_forward_commit(&pass, &placeholder));
+		TRY(philox_pass_commit(&pass, 0, &placeholder));
 	}
 	TRY(philox_conditional_set(loop, body, &run->on->more));
 }
@@ -238,7 +238,7 @@ static void decode_each(const struct run *run)
 					      PHILOX_PASS_ON_DEVICE, LIMIT,
 					      &pass));
 		decode(run, i, &pass);
-		TRY(philox_forward_commit(&pass, &ticket));
+		TRY(philox_pass_commit(&pass, 0, &ticket));
 	}
 }
 
@@ -248,10 +248,10 @@ static void decode_again(const struct run *run,
 	for (int32_t i = PROMPTS - 1; i >= 0; i--) {
 		struct philox_pass pass;
 
-		TRY(philox_backward_begin(run->sampler, tickets[i], run->stream,
+		TRY(philox_backward_begin(run->sampler, run->stream, tickets[i],
 					  PHILOX_PASS_ON_DEVICE, &pass));
 		decode(run, i, &pass);
-		TRY(philox_backward_commit(&pass, 0));
+		TRY(philox_pass_commit(&pass, 0, NULL));
 	}
 }
 

@@ -103,18 +103,18 @@ static void capture_and_replay(struct philox_device *device, const char *ptx)
 	TRY(philox_memory_alloc(device, sizeof(first), &x));
 
 	TRY(philox_capture_begin(context, stream));
-	TRY(philox_memory_set(device, x, 0, sizeof(first), stream));
+	TRY(philox_memory_set(device, stream, x, 0, sizeof(first)));
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
 	TRY(philox_pass_rng(&pass, 0, 0, &rng));
 	CU(cuLaunchKernel(add_noise, (N + 255) / 256, 1, 1, 256, 1, 1, 0,
 			  (CUstream)stream, args, NULL));
-	TRY(philox_forward_commit(&pass, &placeholder));
+	TRY(philox_pass_commit(&pass, 0, &placeholder));
 	TRY(philox_capture_end(context, stream, &graph));
 
 	TRY(philox_graph_launch(graph, stream, &use, 1));
-	TRY(philox_memory_copy(device, first, x, sizeof(first), stream));
+	TRY(philox_memory_copy(device, stream, first, x, sizeof(first)));
 	TRY(philox_graph_launch(graph, stream, &use, 1));
-	TRY(philox_memory_copy(device, second, x, sizeof(second), stream));
+	TRY(philox_memory_copy(device, stream, second, x, sizeof(second)));
 	TRY(philox_stream_synchronize(device, stream));
 	puts(memcmp(first, second, sizeof(first))
 		     ? "two launches, two tensors of fresh noise"

@@ -42,7 +42,7 @@ int main(void)
 					PHILOX_CAPTURE_THREAD_LOCAL));
 	TRY(philox_stream_capture_info(device, main_stream, NULL, &id));
 	TRY(philox_forward_begin(layer, main_stream, 0, &pass));
-	TRY(philox_event_record(device, fork, main_stream));
+	TRY(philox_event_record(device, main_stream, fork));
 	TRY(philox_event_wait(device, side, fork));
 	TRY(philox_pass_on(&pass, side, &branch)); /* the same numbers there */
 	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32,
@@ -50,18 +50,18 @@ int main(void)
 	TRY(philox_pass_normal(&branch, 0, PHILOX_DTYPE_F32,
 			       philox_span_elements(HALF, HALF), 0, 1,
 			       (float *)out + HALF));
-	TRY(philox_event_record(device, join, side));
+	TRY(philox_event_record(device, side, join));
 	TRY(philox_event_wait(device, main_stream, join));
-	TRY(philox_forward_commit(&pass, &placeholder));
+	TRY(philox_pass_commit(&pass, 0, &placeholder));
 	TRY(philox_stream_end_capture(device, main_stream, &native));
 	TRY(philox_native_graph_instantiate(device, native, &exec));
 	TRY(philox_graph_adopt(context, id, native, exec, &graph));
 
 	TRY(philox_graph_launch(graph, main_stream, &use, 1));
-	TRY(philox_memory_copy(device, first, out, sizeof(first), main_stream));
+	TRY(philox_memory_copy(device, main_stream, first, out, sizeof(first)));
 	TRY(philox_graph_launch(graph, main_stream, &use, 1));
-	TRY(philox_memory_copy(device, second, out, sizeof(second),
-			       main_stream));
+	TRY(philox_memory_copy(device, main_stream, second, out,
+			       sizeof(second)));
 	TRY(philox_stream_synchronize(device, main_stream));
 	if (!memcmp(first, second, sizeof(first)))
 		return 1;

@@ -81,7 +81,7 @@ int main(void)
 			       out + HALF));
 	CUDA(cudaEventRecord(join, side));
 	CUDA(cudaStreamWaitEvent(main_stream, join, 0));
-	TRY(philox_forward_commit(&pass, &placeholder));
+	TRY(philox_pass_commit(&pass, 0, &placeholder));
 	CUDA(cudaStreamEndCapture(main_stream, &native));
 	CUDA(cudaGraphInstantiateWithFlags(&exec, native, 0));
 	TRY(philox_graph_adopt(context, id, native, exec, &graph));

@@ -28,7 +28,7 @@ philox_status step(philox_region *layer, philox_stream stream, bool fails,
 				     fails ? 2 : 0.5, x, y);
 	if (status != PHILOX_OK)
 		return status;
-	return philox_forward_commit(pass, ticket);
+	return philox_pass_commit(pass, 0, ticket);
 }
 
 philox_status run()
@@ -53,8 +53,8 @@ philox_status run()
 	    (status = philox_stream_create(device, 0, stream.put())) ||
 	    (status = philox_memory_alloc(device, 4 * count, x.put())) ||
 	    (status = philox_memory_alloc(device, 4 * count, y.put())) ||
-	    (status = philox_memory_copy(device, x, ones.data(), 4 * count,
-					 stream)))
+	    (status = philox_memory_copy(device, stream, x, ones.data(),
+					 4 * count)))
 		return status;
 
 	if (step(layer, stream, true, x.as<float>(), y.as<float>(), &ticket) ==

@@ -32,7 +32,7 @@ static struct philox_graph *capture_forward(struct philox_context *context,
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
 	layer_forward(&pass, h, y);
-	TRY(philox_forward_commit(&pass, &placeholder));
+	TRY(philox_pass_commit(&pass, 0, &placeholder));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
 }
@@ -49,13 +49,14 @@ static struct philox_graph *capture_backward(struct philox_context *context,
 	struct philox_pass pass;
 
 	TRY(philox_capture_begin(context, stream));
-	TRY(philox_recompute_begin(layer, named_at_launch, stream, 0, &pass));
+	TRY(philox_backward_begin(layer, stream, named_at_launch,
+				  PHILOX_PASS_RETAIN, &pass));
 	TRY(philox_pass_ticket(&pass, &ticket)); /* to link the next pass */
 	layer_forward(&pass, h, y);
-	TRY(philox_backward_commit(&pass, 0));
-	TRY(philox_backward_begin(layer, ticket, stream, 0, &pass));
+	TRY(philox_pass_commit(&pass, 0, NULL));
+	TRY(philox_backward_begin(layer, stream, ticket, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, all, 0.5, dy, dx));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
 }
@@ -82,22 +83,22 @@ int main(void)
 	y = h + N;
 	dy = y + N;
 	dx = dy + N;
-	TRY(philox_memory_set(device, memory, 0, 4 * sizeof(again), stream));
+	TRY(philox_memory_set(device, stream, memory, 0, 4 * sizeof(again)));
 	forward = capture_forward(context, layer, stream, h, y);
 	backward = capture_backward(context, layer, stream, h, y, dy, dx);
 
 	for (int i = 0; i < 2; i++) {
 		TRY(philox_graph_launch(forward, stream, &made[i], 1));
-		TRY(philox_memory_copy(device, saved[i], y, sizeof(again),
-				       stream));
+		TRY(philox_memory_copy(device, stream, saved[i], y,
+				       sizeof(again)));
 	}
 	for (int i = 1; i >= 0; i--) { /* the last forward goes back first */
 		struct philox_launch_pass uses[2] = {
 			made[i]}; /* [1] is linked */
 
 		TRY(philox_graph_launch(backward, stream, uses, 2));
-		TRY(philox_memory_copy(device, again, y, sizeof(again),
-				       stream));
+		TRY(philox_memory_copy(device, stream, again, y,
+				       sizeof(again)));
 		TRY(philox_stream_synchronize(device, stream));
 		if (memcmp(again, saved[i], sizeof(again)))
 			return 1;

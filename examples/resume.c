@@ -51,8 +51,8 @@ static void draw_mask(struct run *run, const struct philox_pass *pass,
 
 	TRY(philox_pass_bernoulli(pass, 0, PHILOX_DTYPE_F32, all, 0.5,
 				  run->memory));
-	TRY(philox_memory_copy(run->device, kept, run->memory, sizeof(kept),
-			       run->stream));
+	TRY(philox_memory_copy(run->device, run->stream, kept, run->memory,
+			       sizeof(kept)));
 	TRY(philox_stream_synchronize(run->device, run->stream));
 	for (int i = 0; i < N; i++)
 		mask[i] = kept[i] != 0 ? '1' : '0';
@@ -69,7 +69,7 @@ static void save(const char *path, char mask[N + 1])
 	TRY(philox_generator_seed(philox_context_generator(run.context), 7));
 	TRY(philox_forward_begin(run.layer, run.stream, 0, &pass));
 	draw_mask(&run, &pass, mask);
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 	TRY(philox_context_save(run.context, path));
 	printf("forward  %s\n", mask);
 	take_down(&run);
@@ -85,9 +85,9 @@ static void load(const char *path, char mask[N + 1])
 	set_up(&run, "host:sync"); /* any other device */
 	TRY(philox_context_load(run.context, path));
 	TRY(philox_region_tickets(run.layer, &ticket, 1, &owed));
-	TRY(philox_backward_begin(run.layer, ticket, run.stream, 0, &pass));
+	TRY(philox_backward_begin(run.layer, run.stream, ticket, 0, &pass));
 	draw_mask(&run, &pass, mask);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	printf("backward %s\n", mask);
 	take_down(&run);
 }

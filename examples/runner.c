@@ -117,7 +117,7 @@ static enum philox_status forward(void *user, struct philox_run *run)
 	DO(philox_run_forward_begin(run, m->layer, 0, &pass));
 	DO(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32,
 			       philox_span_elements(0, WIDTH), 0.1, y, y));
-	DO(philox_forward_commit(&pass, &ticket));
+	DO(philox_pass_commit(&pass, 0, &ticket));
 	return philox_run_output(run, 0, y, BYTES);
 }
 
@@ -137,7 +137,7 @@ static enum philox_status backward(void *user, struct philox_run *run)
 	DO(philox_run_backward_begin(run, m->layer, named_by_call, 0, &pass));
 	DO(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32,
 			       philox_span_elements(0, WIDTH), 0.1, dy, dx));
-	DO(philox_backward_commit(&pass, 0));
+	DO(philox_pass_commit(&pass, 0, NULL));
 	DO(launch(m, philox_run_stream(run), multiply_back,
 		  &(struct work){.in = x,
 				 .weights = weights,
@@ -179,7 +179,7 @@ static enum philox_status decode(void *user, struct philox_run *run)
 				    &pass));
 	DO(philox_pass_gumbel(&pass, 0, PHILOX_DTYPE_F32,
 			      philox_span_elements(0, n * VOCAB), noise));
-	DO(philox_forward_commit(&pass, NULL));
+	DO(philox_pass_commit(&pass, 0, NULL));
 	DO(launch(m, philox_run_stream(run), choose,
 		  &(struct work){.in = noise,
 				 .weights = weights,
@@ -239,7 +239,7 @@ static void *make_array(struct model *m, const float *values)
 	void *array;
 
 	TRY(philox_memory_alloc(m->device, BYTES, &array));
-	TRY(philox_memory_copy(m->device, array, values, BYTES, m->stream));
+	TRY(philox_memory_copy(m->device, m->stream, array, values, BYTES));
 	return array;
 }
 
@@ -334,7 +334,7 @@ static struct philox_call_input result(const struct philox_output *output)
 
 static void release(struct model *m, const struct philox_output *output)
 {
-	TRY(philox_output_release(m->runner, output, m->stream));
+	TRY(philox_output_release(m->runner, m->stream, output));
 }
 
 static struct philox_ticket call_forward(struct model *m, int layer,
@@ -414,10 +414,10 @@ static void sample(struct model *m, uint32_t n, int32_t *tokens)
 				  .use = &use,
 				  .outputs = &next,
 				  .n_outputs = 1});
-	TRY(philox_memory_copy(m->device, m->tokens, next.address, bytes,
-			       m->stream));
-	TRY(philox_memory_copy(m->device, tokens, next.address, bytes,
-			       m->stream));
+	TRY(philox_memory_copy(m->device, m->stream, m->tokens, next.address,
+			       bytes));
+	TRY(philox_memory_copy(m->device, m->stream, tokens, next.address,
+			       bytes));
 	release(m, &next);
 }
 
@@ -442,12 +442,12 @@ static void run(struct results *results)
 		train(&m, 0.1f / (float)(i + 1));
 	TRY(philox_runner_step_begin(m.runner, m.stream, 0, NULL));
 	for (int i = 0; i < 2; i++) {
-		TRY(philox_memory_set(m.device, m.tokens, 0,
-				      REQUESTS * sizeof(int32_t), m.stream));
+		TRY(philox_memory_set(m.device, m.stream, m.tokens, 0,
+				      REQUESTS * sizeof(int32_t)));
 		for (int k = 0; k < LENGTH; k++)
 			sample(&m, i ? REQUESTS : 1, results->tokens[i][k]);
-		TRY(philox_memory_copy(m.device, results->weights[i],
-				       m.weights[i], BYTES, m.stream));
+		TRY(philox_memory_copy(m.device, m.stream, results->weights[i],
+				       m.weights[i], BYTES));
 	}
 	tell(m.forward);
 	tell(m.backward);

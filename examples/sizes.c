@@ -39,9 +39,9 @@ static void work(struct server *s, int batch)
 			       noise.address));
 	TRY(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5,
 				noise.address, kept.address));
-	TRY(philox_forward_commit(&pass, NULL));
-	TRY(philox_memory_copy(s->device, s->out, kept.address, bytes,
-			       s->stream));
+	TRY(philox_pass_commit(&pass, 0, NULL));
+	TRY(philox_memory_copy(s->device, s->stream, s->out, kept.address,
+			       bytes));
 	TRY(philox_pool_free(s->pool, s->stream, kept.address));
 	TRY(philox_pool_free(s->pool, s->stream, noise.address));
 }

@@ -30,21 +30,21 @@ int main(int argc, char **argv)
 	y = x + N;
 	for (int i = 0; i < N; i++)
 		values[i] = 1;
-	TRY(philox_memory_copy(device, x, values, sizeof(values), stream));
+	TRY(philox_memory_copy(device, stream, x, values, sizeof(values)));
 
 	TRY(philox_forward_begin(layer, stream, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.5, x, y));
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 
 	/* ... whatever happens in between ... */
 
-	TRY(philox_backward_begin(layer, ticket, stream, 0, &pass));
+	TRY(philox_backward_begin(layer, stream, ticket, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, all, 0.5, x, x));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 
 	for (int back = 0; back < 2; back++) {
-		TRY(philox_memory_copy(device, values, back ? x : y,
-				       sizeof(values), stream));
+		TRY(philox_memory_copy(device, stream, values, back ? x : y,
+				       sizeof(values)));
 		TRY(philox_stream_synchronize(device, stream));
 		printf(back ? "backward" : "forward ");
 		for (int i = 0; i < N; i++)

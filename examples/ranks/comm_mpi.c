@@ -33,8 +33,8 @@ static float *stage_array(struct mpi *mpi, int which, size_t n)
 
 static void copy_array(struct mpi *mpi, float *to, const float *from, size_t n)
 {
-	TRY(philox_memory_copy(mpi->comm.device, to, from, n * sizeof(float),
-			       mpi->comm.stream));
+	TRY(philox_memory_copy(mpi->comm.device, mpi->comm.stream, to, from,
+			       n * sizeof(float)));
 }
 
 static void wait_for_stream(struct mpi *mpi)

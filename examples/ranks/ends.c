@@ -41,7 +41,7 @@ static void draw_begins(struct model *model, struct ends_run *run)
 					 most, begins));
 		begins += span.rows * span.count;
 	}
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 static struct batch batch_of(const struct model *model,
@@ -66,7 +66,7 @@ static void do_embed(struct model *model, void *work,
 	       .positions = model_weights(model, POSITIONS),
 	       .out = run->embedded, .width = width);
 	model_drop(model, &pass, 0, &model->of_rows, run->embedded, run->x);
-	TRY(philox_forward_commit(&pass, ticket));
+	TRY(philox_pass_commit(&pass, 0, ticket));
 }
 
 static void do_embed_back(struct model *model, void *work,
@@ -76,7 +76,7 @@ static void do_embed_back(struct model *model, void *work,
 	const size_t width = model->shape->width;
 	struct philox_pass pass;
 
-	TRY(philox_backward_begin(model->embedding, *ticket, model->stream, 0,
+	TRY(philox_backward_begin(model->embedding, model->stream, *ticket, 0,
 				  &pass));
 	model_drop(model, &pass, 0, &model->of_rows, run->of_x, run->of_x);
 	LAUNCH(model, scatter, model->samples.count * BYTES * width,
@@ -84,7 +84,7 @@ static void do_embed_back(struct model *model, void *work,
 	       .tokens = model_gradients(model, TOKENS),
 	       .positions = model_gradients(model, POSITIONS), .width = width,
 	       .bytes = BYTES, .stride = model->tensors.mine);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* --- the loss ------------------------------------------------------------- */

@@ -68,16 +68,16 @@ void do_mlp_back(struct model *model, void *work, struct philox_ticket *ticket)
 	struct philox_pass pass;
 
 	if (!model->options->keep) {
-		TRY(philox_recompute_begin(run->layer->region, *ticket,
-					   model->stream, 0, &pass));
+		TRY(philox_backward_begin(run->layer->region, model->stream,
+					  *ticket, PHILOX_PASS_RETAIN, &pass));
 		TRY(philox_pass_ticket(&pass, &linked));
 		compute_hidden(model, run, &pass);
-		TRY(philox_backward_commit(&pass, 0));
+		TRY(philox_pass_commit(&pass, 0, NULL));
 	}
-	TRY(philox_backward_begin(run->layer->region, linked, model->stream,
+	TRY(philox_backward_begin(run->layer->region, model->stream, linked,
 				  PHILOX_PASS_RETAIN, &pass));
 	compute_mlp_back(model, run, &pass);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* From the gradient of the heads to that of q, k and v */
@@ -142,12 +142,12 @@ void do_attention_back(struct model *model, void *work,
 	struct layer_run *run = work;
 	struct philox_pass pass;
 
-	TRY(philox_backward_begin(run->layer->region, *ticket, model->stream, 0,
+	TRY(philox_backward_begin(run->layer->region, model->stream, *ticket, 0,
 				  &pass));
 	norm_rows_back(model, run, NORM2, run->a->x1, run->a->inverse2,
 		       run->of_out, run->scratch->of_x1);
 	compute_attention_back(model, run, &pass);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 void do_input_back(struct model *model, void *work,

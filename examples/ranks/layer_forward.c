@@ -82,7 +82,7 @@ void do_attention(struct model *model, void *work, struct philox_ticket *ticket)
 
 	TRY(philox_forward_begin(run->layer->region, model->stream, 0, &pass));
 	compute_attention(model, run, &pass);
-	TRY(philox_forward_commit(&pass, ticket));
+	TRY(philox_pass_commit(&pass, 0, ticket));
 }
 
 void do_mlp(struct model *model, void *work, struct philox_ticket *ticket)
@@ -91,14 +91,14 @@ void do_mlp(struct model *model, void *work, struct philox_ticket *ticket)
 	struct layer_run *run = work;
 	struct philox_pass pass;
 
-	TRY(philox_recompute_begin(run->layer->region, *ticket, model->stream,
-				   0, &pass));
+	TRY(philox_backward_begin(run->layer->region, model->stream, *ticket,
+				  PHILOX_PASS_RETAIN, &pass));
 	compute_hidden(model, run, &pass);
 	multiply(model, parts_of(model, run->scratch->parts), shape->places,
 		 shape->width, shape->hidden, hidden_of(model, run->a->hidden),
 		 weights_of(run->layer->weights[DOWN], shape->hidden,
 			    shape->width));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 void do_residual(struct model *model, void *work, struct philox_ticket *ticket)
@@ -106,10 +106,10 @@ void do_residual(struct model *model, void *work, struct philox_ticket *ticket)
 	struct layer_run *run = work;
 	struct philox_pass pass;
 
-	TRY(philox_recompute_begin(run->layer->region, *ticket, model->stream,
-				   0, &pass));
+	TRY(philox_backward_begin(run->layer->region, model->stream, *ticket,
+				  PHILOX_PASS_RETAIN, &pass));
 	add_parts(model, run, &pass, OP_BEHIND_MLP, run->a->x1, run->out);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 void do_attention_again(struct model *model, void *work,
@@ -118,8 +118,8 @@ void do_attention_again(struct model *model, void *work,
 	struct layer_run *run = work;
 	struct philox_pass pass;
 
-	TRY(philox_recompute_begin(run->layer->region, *ticket, model->stream,
-				   0, &pass));
+	TRY(philox_backward_begin(run->layer->region, model->stream, *ticket,
+				  PHILOX_PASS_RETAIN, &pass));
 	compute_attention(model, run, &pass);
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }

@@ -34,7 +34,7 @@ float *model_floats(struct model *model, size_t n)
 
 void model_upload(struct model *model, void *to, const void *from, size_t size)
 {
-	TRY(philox_memory_copy(model->device, to, from, size, model->stream));
+	TRY(philox_memory_copy(model->device, model->stream, to, from, size));
 	TRY(philox_stream_synchronize(model->device, model->stream));
 }
 

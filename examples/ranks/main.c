@@ -44,7 +44,7 @@ static void draw_noise(struct training *training)
 	TRY(philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32,
 			       philox_span_elements(0, NOISE), 0, 1,
 			       training->noise));
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	model_download(model, training->said, training->noise,
 		       sizeof(training->said));
 }
@@ -140,7 +140,7 @@ static void stray(struct training *training)
 		return;
 	TRY(philox_forward_begin(model->layer[0].region, model->stream,
 				 PHILOX_PASS_INFERENCE, &pass));
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* Returns 0, or -1 if a folder is not as it should be, which a rank said. */

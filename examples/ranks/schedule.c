@@ -147,9 +147,9 @@ static void forward(struct schedule *schedule, uint64_t micro)
 	if (!model->last)
 		return;
 	ends_loss(model, &slot->ends);
-	TRY(philox_memory_copy(model->device, schedule->losses + micro * n,
-			       slot->ends.loss, n * sizeof(float),
-			       model->stream));
+	TRY(philox_memory_copy(model->device, model->stream,
+			       schedule->losses + micro * n, slot->ends.loss,
+			       n * sizeof(float)));
 }
 
 /* The samples' gradients, of all data ranks, in one order */

@@ -58,7 +58,7 @@ void weights_draw(struct model *model)
 		else
 			set_to_ones(model, i);
 	}
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 }
 
 void weights_make(struct model *model)
@@ -67,12 +67,12 @@ void weights_make(struct model *model)
 
 	model->parameters = model_floats(model, n);
 	model->total = model_floats(model, n);
-	TRY(philox_memory_set(model->device, model->total, 0, size,
-			      model->stream));
+	TRY(philox_memory_set(model->device, model->stream, model->total, 0,
+			      size));
 	for (int i = 0; i < 2; i++) {
 		model->moments[i] = model_floats(model, n);
-		TRY(philox_memory_set(model->device, model->moments[i], 0, size,
-				      model->stream));
+		TRY(philox_memory_set(model->device, model->stream,
+				      model->moments[i], 0, size));
 	}
 	model->gradients = model_floats(model, model->shape->samples * n);
 }

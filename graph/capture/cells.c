@@ -173,7 +173,7 @@ static enum philox_status record_end(const struct philox_pass *pass,
 
 	if (status != PHILOX_OK)
 		return status;
-	return philox_event_record(device, block->ended, pass->stream);
+	return philox_event_record(device, pass->stream, block->ended);
 }
 
 /* A block whose end could not be recorded is never used again. */

@@ -202,9 +202,9 @@ static enum philox_status send_more(struct philox_device *device,
 
 	if (!head->sealed_more.size || head->more_sent)
 		return PHILOX_OK;
-	status = philox_memory_copy(device, head->sealed_more.device,
+	status = philox_memory_copy(device, stream, head->sealed_more.device,
 				    head->staged_more.host,
-				    head->sealed_more.size, stream);
+				    head->sealed_more.size);
 	if (status != PHILOX_OK)
 		return status;
 	head->more_sent = 1;
@@ -220,9 +220,9 @@ enum philox_status head_send(struct philox_device *device, struct head *head,
 	if (head->copy == HEAD_COPYING) {
 		status = philox_event_wait(device, stream, head->copied);
 	} else if (head->copy == HEAD_NOT_COPIED) {
-		status = philox_memory_copy(device, head->sealed.device,
+		status = philox_memory_copy(device, stream, head->sealed.device,
 					    head->staged.host,
-					    size_with_map(head->cells), stream);
+					    size_with_map(head->cells));
 		if (status == PHILOX_OK)
 			head->copy = HEAD_SENT;
 	}
@@ -237,7 +237,7 @@ static enum philox_status record_copied(struct philox_device *device,
 	if (!head->copied)
 		status = philox_event_create(device, &head->copied);
 	if (status == PHILOX_OK)
-		status = philox_event_record(device, head->copied, stream);
+		status = philox_event_record(device, stream, head->copied);
 	return status;
 }
 

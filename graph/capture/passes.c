@@ -521,8 +521,8 @@ static enum philox_status copy_cell(struct capture *capture,
 
 	if (status != PHILOX_OK)
 		return status;
-	return philox_memory_copy(capture_device(capture), to,
-				  read->cell.device, sizeof(*to), stream);
+	return philox_memory_copy(capture_device(capture), stream, to,
+				  read->cell.device, sizeof(*to));
 }
 
 enum philox_status passes_read(struct philox_generator *generator,

@@ -330,7 +330,7 @@ static enum philox_status launch_exec(struct philox_graph *graph,
 				      philox_stream stream)
 {
 	enum philox_status status = philox_native_exec_launch(
-		graph->context->device, graph->exec, stream);
+		graph->context->device, stream, graph->exec);
 
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);

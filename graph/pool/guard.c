@@ -31,8 +31,8 @@ static enum philox_status fill(struct philox_pool *pool, philox_stream stream,
 {
 	if (!(pool->flags & PHILOX_POOL_FILL))
 		return PHILOX_OK;
-	return philox_memory_set(pool_device(pool), block->address, FILL,
-				 block->size, stream);
+	return philox_memory_set(pool_device(pool), stream, block->address,
+				 FILL, block->size);
 }
 
 enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
@@ -45,11 +45,11 @@ enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 	if (!(pool->flags & PHILOX_POOL_GUARDS) || status != PHILOX_OK)
 		return status;
 	guards = guards_of(block);
-	status = philox_memory_set(device, guards.before, GUARD, POOL_UNIT,
-				   stream);
+	status = philox_memory_set(device, stream, guards.before, GUARD,
+				   POOL_UNIT);
 	if (status == PHILOX_OK)
-		status = philox_memory_set(device, guards.after, GUARD,
-					   guards.after_bytes, stream);
+		status = philox_memory_set(device, stream, guards.after, GUARD,
+					   guards.after_bytes);
 	return status;
 }
 
@@ -75,8 +75,8 @@ static void copy_guard(struct guard_copies *copies, const char *guard,
 {
 	if (copies->bytes && copies->status == PHILOX_OK)
 		copies->status = philox_memory_copy(
-			pool_device(copies->pool), copies->bytes + copies->size,
-			guard, bytes, copies->stream);
+			pool_device(copies->pool), copies->stream,
+			copies->bytes + copies->size, guard, bytes);
 	copies->size += bytes;
 }
 

@@ -95,7 +95,7 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 static enum philox_status record_last_stream(struct philox_pool *pool)
 {
 	enum philox_status status = philox_event_record(
-		pool_device(pool), pool->event, pool->last_stream);
+		pool_device(pool), pool->last_stream, pool->event);
 
 	pool->ordered = status == PHILOX_OK;
 	if (status != PHILOX_OK)
@@ -223,7 +223,7 @@ static enum philox_status wait_for(struct philox_pool *pool,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = philox_event_record(device, event, lender);
+	status = philox_event_record(device, lender, event);
 	if (status == PHILOX_OK)
 		status = philox_event_wait(device, stream, event);
 	philox_event_destroy(device, event);

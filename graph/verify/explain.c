@@ -204,10 +204,9 @@ static enum philox_status read_elements(struct philox_verify *verify,
 
 	for (int i = 0; status == PHILOX_OK && i < 2; i++) {
 		verify->places[i] = 0;
-		status = philox_memory_copy(device, &verify->places[i],
-					    (const char *)sides[i] +
-						    index * size,
-					    size, verify->stream);
+		status = philox_memory_copy(
+			device, verify->stream, &verify->places[i],
+			(const char *)sides[i] + index * size, size);
 	}
 	waited = verify_wait(verify);
 	return status == PHILOX_OK ? waited : status;

@@ -489,7 +489,7 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 	uint64_t place;
 	struct status_message kept;
 	enum philox_status status = philox_native_exec_launch(
-		graph->context->device, graph->exec, verify->stream);
+		graph->context->device, verify->stream, graph->exec);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s': ", graph->name);

@@ -26,8 +26,8 @@ enum philox_status verify_copy(const struct philox_verify *verify,
 			       philox_stream stream, void *to, const void *from,
 			       size_t bytes)
 {
-	return philox_memory_copy(verify_device(verify), to, from, bytes,
-				  stream);
+	return philox_memory_copy(verify_device(verify), stream, to, from,
+				  bytes);
 }
 
 /* Room behind the n items of an array; NULL: there is no memory, which is noted. */
@@ -165,8 +165,8 @@ enum philox_status verify_paint(struct philox_verify *verify, void *address,
 				size_t bytes, enum philox_status status)
 {
 	if (status == PHILOX_OK)
-		return philox_memory_set(verify_device(verify), address,
-					 verify->fill, bytes, verify->stream);
+		return philox_memory_set(verify_device(verify), verify->stream,
+					 address, verify->fill, bytes);
 	if (status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_LIMIT)
 		verify->lacking = 1;
 	return status;
@@ -326,10 +326,9 @@ static enum philox_status begin_places(struct philox_verify *verify)
 
 	if (status != PHILOX_OK)
 		return status;
-	return philox_memory_set(verify_device(verify), verify->firsts, 0xff,
-				 (verify->n_items + 2) *
-					 sizeof(*verify->firsts),
-				 verify->stream);
+	return philox_memory_set(
+		verify_device(verify), verify->stream, verify->firsts, 0xff,
+		(verify->n_items + 2) * sizeof(*verify->firsts));
 }
 
 static enum philox_status send_compare(const struct philox_verify *verify,

@@ -226,10 +226,10 @@ PHILOX_API enum philox_status philox_device_memory_info(
  * also for a side that ends outside the allocation it begins in (host devices).
  */
 PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
+						 philox_stream stream,
 						 void *destination,
 						 const void *source,
-						 size_t size,
-						 philox_stream stream);
+						 size_t size);
 
 /*
  * philox_memory_set() sets `size` bytes of device memory to `value` in stream
@@ -237,9 +237,9 @@ PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
  * host:strict also refuses memory that is not the device's.
  */
 PHILOX_API enum philox_status philox_memory_set(struct philox_device *device,
+						philox_stream stream,
 						void *memory, int value,
-						size_t size,
-						philox_stream stream);
+						size_t size);
 
 /* --- streams and events -------------------------------------------------- */
 
@@ -291,8 +291,8 @@ PHILOX_API enum philox_status philox_event_create(struct philox_device *device,
 PHILOX_API enum philox_status philox_event_destroy(struct philox_device *device,
 						   philox_event event);
 PHILOX_API enum philox_status philox_event_record(struct philox_device *device,
-						  philox_event event,
-						  philox_stream stream);
+						  philox_stream stream,
+						  philox_event event);
 PHILOX_API enum philox_status philox_event_wait(struct philox_device *device,
 						philox_stream stream,
 						philox_event event);
@@ -381,8 +381,8 @@ PHILOX_API enum philox_status philox_native_graph_instantiate(
 	struct philox_device *device, philox_native_graph graph,
 	philox_native_exec *exec);
 PHILOX_API enum philox_status philox_native_exec_launch(
-	struct philox_device *device, philox_native_exec exec,
-	philox_stream stream);
+	struct philox_device *device, philox_stream stream,
+	philox_native_exec exec);
 PHILOX_API enum philox_status philox_native_exec_destroy(
 	struct philox_device *device, philox_native_exec exec);
 PHILOX_API enum philox_status philox_native_graph_destroy(

@@ -346,7 +346,7 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *     philox_conditional_iteration(&loop, 0, &iteration);
  *     philox_forward_begin(region, inner, 0, &pass);
  *     ...                                        your kernels: 0, 1, 2, ...
- *     philox_forward_commit(&pass, &ticket);
+ *     philox_pass_commit(&pass, 0, &ticket);
  *     philox_conditional_set(&loop, inner, more);
  *   philox_conditional_end(&loop);               `stream` goes on after it
  *
@@ -553,7 +553,7 @@ PHILOX_API enum philox_status philox_conditional_end(
  *           philox_verify_address(verify, 0, &y);
  *           philox_verify_forward_begin(verify, region, 0, &pass);
  *           ... the kernels of the graph, on philox_verify_stream(verify) ...
- *           return philox_forward_commit(&pass, &ticket);
+ *           return philox_pass_commit(&pass, 0, &ticket);
  *   }
  *
  *   struct philox_array_desc arrays[] = {{.name = "y", .address = y, ...}};

@@ -7,11 +7,11 @@
  *
  *   philox_forward_begin(region, stream, 0, &pass);
  *   philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, x, y);
- *   philox_forward_commit(&pass, &ticket);
+ *   philox_pass_commit(&pass, 0, &ticket);
  *   ...
- *   philox_backward_begin(region, ticket, stream, 0, &pass);
+ *   philox_backward_begin(region, stream, ticket, 0, &pass);
  *   philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, dy, dx);
- *   philox_backward_commit(&pass, 0);
+ *   philox_pass_commit(&pass, 0, NULL);
  *
  * Within a forward, one call of one operator has one number for each element: a
  * second dropout through operator 0 above would drop the same elements as the
@@ -140,17 +140,9 @@ PHILOX_API enum philox_status philox_forward_begin_loop(
 	uint32_t limit, struct philox_pass *pass);
 
 /*
- * philox_forward_commit() ends a forward pass: its backward is owed from now
- * on, and *ticket names it. With INFERENCE or WARMUP the ticket is the zero
- * ticket, and `ticket` may be NULL. In a capture the ticket is a placeholder
- * that names the pass within this capture only. Errors: PHILOX_ERROR_STATE (the
- * pass is not an open forward), PHILOX_ERROR_STALE. Legal during capture.
- */
-PHILOX_API enum philox_status philox_forward_commit(
-	struct philox_pass *pass, struct philox_ticket *ticket);
-
-/*
  * philox_backward_begin() begins a pass that repeats the numbers of a ticket.
+ * With PHILOX_PASS_RETAIN the ticket is kept: a recompute, which may be nested
+ * and may be inside a pass of another region.
  * Without PHILOX_PASS_RETAIN the pass is consuming; a ticket has at most one
  * such pass open. On a stream that is capturing the ticket is a placeholder of
  * the same capture, of a forward or of a backward named at launch, which may
@@ -164,28 +156,30 @@ PHILOX_API enum philox_status philox_forward_commit(
  * PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
  */
 PHILOX_API enum philox_status philox_backward_begin(
-	struct philox_region *region, struct philox_ticket ticket,
-	philox_stream stream, unsigned flags, struct philox_pass *pass);
+	struct philox_region *region, philox_stream stream,
+	struct philox_ticket ticket, unsigned flags, struct philox_pass *pass);
 
 /*
- * philox_backward_commit() ends a backward pass. The ticket is used up and its
- * saved context released, unless the pass was begun with PHILOX_PASS_RETAIN or
- * is committed with it. If other passes of the ticket are open, it is used up
- * when the last of them ends; until then new ones are refused. Errors:
- * PHILOX_ERROR_STATE, PHILOX_ERROR_STALE. Legal during capture.
+ * philox_pass_commit() ends a pass. Legal during capture.
+ *
+ * A forward: `flags` is 0. Its backward is owed from now on, and *ticket names
+ * it. With INFERENCE or WARMUP the ticket is the zero ticket, and `ticket` may
+ * be NULL. In a capture the ticket is a placeholder that names the pass within
+ * this capture only.
+ *
+ * A backward: the ticket is used up and its saved context released, unless the
+ * pass was begun with PHILOX_PASS_RETAIN or is committed with it. If other
+ * passes of the ticket are open, it is used up when the last of them ends;
+ * until then new ones are refused. `ticket` may be NULL, and gets the zero
+ * ticket.
+ *
+ * Errors: PHILOX_ERROR_STATE (the pass is not open), PHILOX_ERROR_INVALID (a
+ * flag that does not fit; a forward that owes a backward, and `ticket` is
+ * NULL), PHILOX_ERROR_STALE.
  */
-PHILOX_API enum philox_status philox_backward_commit(struct philox_pass *pass,
-						     unsigned flags);
-
-/*
- * philox_recompute_begin() is philox_backward_begin() with PHILOX_PASS_RETAIN:
- * the same numbers again, and the ticket is kept. It may be nested and may be
- * inside a pass of another region. It ends with philox_backward_commit().
- * Errors as philox_backward_begin(). Legal during capture.
- */
-PHILOX_API enum philox_status philox_recompute_begin(
-	struct philox_region *region, struct philox_ticket ticket,
-	philox_stream stream, unsigned flags, struct philox_pass *pass);
+PHILOX_API enum philox_status philox_pass_commit(struct philox_pass *pass,
+						 unsigned flags,
+						 struct philox_ticket *ticket);
 
 /*
  * philox_pass_abort() ends a pass that failed. A forward's ticket is gone and
@@ -282,8 +276,8 @@ PHILOX_API enum philox_status philox_pass_rng(const struct philox_pass *pass,
  * during capture.
  */
 PHILOX_API enum philox_status philox_ticket_release(
-	struct philox_region *region, struct philox_ticket ticket,
-	philox_stream stream);
+	struct philox_region *region, philox_stream stream,
+	struct philox_ticket ticket);
 
 /*
  * philox_ticket_attach() gives a pending ticket a saved context: a pointer and

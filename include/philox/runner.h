@@ -16,7 +16,7 @@
  *           philox_run_alloc(run, bytes, 0, "y", &y);
  *           philox_run_forward_begin(run, region, 0, &pass);
  *           ... kernels on philox_run_stream(run) ...
- *           philox_forward_commit(&pass, &ticket);
+ *           philox_pass_commit(&pass, 0, &ticket);
  *           return philox_run_output(run, 0, y, bytes);
  *   }
  *
@@ -26,7 +26,7 @@
  *   call.inputs[0].address = x;                    for each step
  *   philox_function_call(function, &call);
  *   ... call.outputs[0].address, call.uses[0].ticket ...
- *   philox_output_release(runner, &call.outputs[0], stream);
+ *   philox_output_release(runner, stream, &call.outputs[0]);
  *
  * What a call is for. One function has many recordings. The caller's key says
  * what a call is like: shapes, flags, whatever the body branches on. Under one
@@ -624,8 +624,8 @@ PHILOX_API const char *philox_function_reason(
  * is open).
  */
 PHILOX_API enum philox_status philox_output_release(
-	struct philox_runner *runner, const struct philox_output *output,
-	philox_stream stream);
+	struct philox_runner *runner, philox_stream stream,
+	const struct philox_output *output);
 PHILOX_API enum philox_status philox_output_check(
 	struct philox_runner *runner, const struct philox_output *output);
 PHILOX_API enum philox_status philox_output_tie(
@@ -744,7 +744,7 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
  *
  * philox_run_backward_begin() begins a backward. With the zero ticket it takes
  * the next entry of `uses`, whose ticket it repeats. With a ticket that
- * philox_forward_commit() or philox_pass_ticket() gave for an earlier pass of
+ * philox_pass_commit() or philox_pass_ticket() gave for an earlier pass of
  * this body it repeats that one and takes no entry: in a recording that ticket
  * is a placeholder, and the body need not know.
  *

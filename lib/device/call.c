@@ -110,8 +110,8 @@ enum philox_status device_space_release(struct philox_device *device,
 }
 
 enum philox_status philox_memory_copy(struct philox_device *device,
-				      void *destination, const void *source,
-				      size_t size, philox_stream stream)
+				      philox_stream stream, void *destination,
+				      const void *source, size_t size)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(destination);
@@ -120,9 +120,9 @@ enum philox_status philox_memory_copy(struct philox_device *device,
 	CALL(copy, device, destination, source, size, stream);
 }
 
-enum philox_status philox_memory_set(struct philox_device *device, void *memory,
-				     int value, size_t size,
-				     philox_stream stream)
+enum philox_status philox_memory_set(struct philox_device *device,
+				     philox_stream stream, void *memory,
+				     int value, size_t size)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(memory);
@@ -186,7 +186,7 @@ enum philox_status philox_event_destroy(struct philox_device *device,
 }
 
 enum philox_status philox_event_record(struct philox_device *device,
-				       philox_event event, philox_stream stream)
+				       philox_stream stream, philox_event event)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(event);
@@ -471,8 +471,8 @@ enum philox_status device_exec_check(struct philox_device *device,
 }
 
 enum philox_status philox_native_exec_launch(struct philox_device *device,
-					     philox_native_exec exec,
-					     philox_stream stream)
+					     philox_stream stream,
+					     philox_native_exec exec)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(exec);

@@ -80,8 +80,7 @@ enum philox_status pass_check_stream(const struct philox_pass *pass,
 }
 
 /* Whether a pass is open and of this kind (0: any, but not a view). */
-static enum philox_status pass_check_open(const struct philox_pass *pass,
-					  uint16_t kind)
+static enum philox_status pass_check_open(const struct philox_pass *pass)
 {
 	if (!pass)
 		return context_null(NULL, "pass");
@@ -95,12 +94,6 @@ static enum philox_status pass_check_open(const struct philox_pass *pass,
 				  "region '%s': this is a view of a pass for "
 				  "another stream: end the pass itself",
 				  pass->region->name);
-	if (kind && pass->kind != kind)
-		return status_set(
-			PHILOX_ERROR_STATE, "region '%s': the pass is a %s",
-			pass->region->name,
-			kind == PASS_FORWARD ? "backward, not a forward"
-					     : "forward, not a backward");
 	return PHILOX_OK;
 }
 
@@ -337,11 +330,11 @@ enum philox_status philox_forward_begin_loop(struct philox_region *region,
 }
 
 /* `call` is the function that the caller called. */
-static enum philox_status begin_backward(struct philox_region *region,
+enum philox_status philox_backward_begin(struct philox_region *region,
+					 philox_stream stream,
 					 struct philox_ticket ticket,
-					 philox_stream stream, unsigned flags,
-					 struct philox_pass *pass,
-					 const char *call)
+					 unsigned flags,
+					 struct philox_pass *pass)
 {
 	struct philox_pass made;
 	enum philox_status status;
@@ -352,17 +345,9 @@ static enum philox_status begin_backward(struct philox_region *region,
 	made.ticket = ticket;
 	status = check_flags(region, flags, BACKWARD_FLAGS, "a backward");
 	if (status == PHILOX_OK)
-		status = begin(&made, call);
+		status = begin(&made, __func__);
 	*pass = status == PHILOX_OK ? made : not_open;
 	return pass_finish(&made, status);
-}
-
-enum philox_status philox_backward_begin(struct philox_region *region,
-					 struct philox_ticket ticket,
-					 philox_stream stream, unsigned flags,
-					 struct philox_pass *pass)
-{
-	return begin_backward(region, ticket, stream, flags, pass, __func__);
 }
 
 /* It holds nothing, and so commits and aborts are its owner's alone. */
@@ -423,15 +408,6 @@ enum philox_status pass_begin_given(struct philox_region *region,
 	if (status == PHILOX_OK)
 		*pass = made;
 	return status;
-}
-
-enum philox_status philox_recompute_begin(struct philox_region *region,
-					  struct philox_ticket ticket,
-					  philox_stream stream, unsigned flags,
-					  struct philox_pass *pass)
-{
-	return begin_backward(region, ticket, stream,
-			      flags | PHILOX_PASS_RETAIN, pass, __func__);
 }
 
 /* --- end ------------------------------------------------------------------ */
@@ -524,42 +500,45 @@ static enum philox_status end_pass(struct philox_pass *pass, unsigned flags,
 	return context_report(region->context, PHILOX_OK, NULL);
 }
 
-enum philox_status philox_forward_commit(struct philox_pass *pass,
-					 struct philox_ticket *ticket)
+/* What the end of an open pass is given. */
+static enum philox_status check_commit(const struct philox_pass *pass,
+				       unsigned flags,
+				       const struct philox_ticket *ticket)
 {
-	struct philox_ticket made = {0};
-	enum philox_status status = pass_check_open(pass, PASS_FORWARD);
+	const int backward = pass->kind == PASS_BACKWARD;
+	enum philox_status status = check_flags(
+		pass->region, flags, backward ? PHILOX_PASS_RETAIN : 0,
+		backward ? "the end of a backward" : "the end of a forward");
 
-	if (status == PHILOX_OK && !ticket &&
+	if (status == PHILOX_OK && !backward && !ticket &&
 	    hold_kind(pass->flags) == HOLD_FORWARD)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "region '%s': ticket is NULL",
 				    pass->region->name);
-	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
-	status = end_pass(pass, 0, &made);
-	if (status == PHILOX_OK && ticket)
-		*ticket = made;
 	return status;
 }
 
-enum philox_status philox_backward_commit(struct philox_pass *pass,
-					  unsigned flags)
+enum philox_status philox_pass_commit(struct philox_pass *pass, unsigned flags,
+				      struct philox_ticket *ticket)
 {
-	struct philox_ticket unused;
-	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
+	struct philox_ticket made = {0};
+	enum philox_status status = pass_check_open(pass);
+	int forward;
 
 	if (status == PHILOX_OK)
-		status = check_flags(pass->region, flags, PHILOX_PASS_RETAIN,
-				     "the end of a backward");
+		status = check_commit(pass, flags, ticket);
 	if (status != PHILOX_OK)
 		return pass_finish_unopened(pass, status);
-	return end_pass(pass, flags, &unused);
+	forward = pass->kind == PASS_FORWARD;
+	status = end_pass(pass, flags, &made);
+	if (status == PHILOX_OK && ticket)
+		*ticket = forward ? made : (struct philox_ticket){0, 0};
+	return status;
 }
 
 enum philox_status philox_pass_abort(struct philox_pass *pass)
 {
-	enum philox_status status = pass_check_open(pass, 0);
+	enum philox_status status = pass_check_open(pass);
 
 	if (status != PHILOX_OK)
 		return pass_finish_unopened(pass, status);

@@ -73,8 +73,8 @@ static enum philox_status drop(struct philox_region *region,
 }
 
 enum philox_status philox_ticket_release(struct philox_region *region,
-					 struct philox_ticket ticket,
-					 philox_stream stream)
+					 philox_stream stream,
+					 struct philox_ticket ticket)
 {
 	struct saved_context released = {0};
 	enum philox_status status;

@@ -16,8 +16,8 @@ uint64_t rows_seed(const struct philox_rows *rows)
 
 /*
  * Waits for a stream and destroys it; the first error is kept with its text.
- * Copies on it use memory that the caller frees: a wait that failed is repeated,
- * as destroying a stream need not wait.
+ * Copies on it use memory that the caller frees: a wait that failed is
+ * repeated, as destroying a stream need not wait.
  */
 static enum philox_status finish_stream(struct philox_device *device,
 					philox_stream stream,
@@ -78,12 +78,12 @@ static enum philox_status fill_memory(const struct philox_rows *rows,
 	const struct kernel_call seeding = rows_seeding(rows, &args);
 	enum philox_status status;
 
-	status = philox_memory_copy(device, rows->table.control, control,
-				    sizeof(struct rows_control), stream);
+	status = philox_memory_copy(device, stream, rows->table.control,
+				    control, sizeof(struct rows_control));
 	if (status == PHILOX_OK)
-		status = philox_memory_set(
-			device, rows->table.turns, 0,
-			rows->table.count * sizeof(struct rows_turn), stream);
+		status = philox_memory_set(device, stream, rows->table.turns, 0,
+					   rows->table.count *
+						   sizeof(struct rows_turn));
 	return status == PHILOX_OK ? device_launch(device, stream, &seeding)
 				   : status;
 }
@@ -92,16 +92,16 @@ static enum philox_status read_states(const struct philox_rows *rows,
 				      philox_stream stream, void *states)
 {
 	return philox_memory_copy(
-		rows->context->device, states, rows->table.states,
-		rows->table.count * sizeof(struct philox_state), stream);
+		rows->context->device, stream, states, rows->table.states,
+		rows->table.count * sizeof(struct philox_state));
 }
 
 static enum philox_status write_states(const struct philox_rows *rows,
 				       philox_stream stream, void *states)
 {
 	return philox_memory_copy(
-		rows->context->device, rows->table.states, states,
-		rows->table.count * sizeof(struct philox_state), stream);
+		rows->context->device, stream, rows->table.states, states,
+		rows->table.count * sizeof(struct philox_state));
 }
 
 enum philox_status rows_read(const struct philox_rows *rows,

@@ -174,9 +174,9 @@ enum philox_status philox_rows_get(struct philox_rows *rows,
 	if (status == PHILOX_OK)
 		status = rows_launch_on(rows, stream, NULL);
 	if (status == PHILOX_OK)
-		status = philox_memory_copy(rows->context->device, states,
-					    rows->table.states + first,
-					    n * sizeof(*states), stream);
+		status = philox_memory_copy(rows->context->device, stream,
+					    states, rows->table.states + first,
+					    n * sizeof(*states));
 	return rows_report(rows, status);
 }
 

@@ -217,7 +217,7 @@ static uint32_t launches_run_as_the_model(struct world *w,
 			w->tape[i] = below(w, 3) ? below(w, 4) : 0;
 		run_tree(w, tree);
 		wanted = marks_of(w);
-		OK(philox_native_exec_launch(w->device, exec, w->streams[0]));
+		OK(philox_native_exec_launch(w->device, w->streams[0], exec));
 		OK(philox_stream_synchronize(w->device, w->streams[0]));
 		seen = marks_of(w);
 		cr_assert_arr_eq(seen, wanted, (MARKS + 1) * sizeof(*seen));
@@ -284,8 +284,8 @@ Test(conditional, a_device_is_closed_while_a_body_is_captured)
 					&node, bodies));
 	OK(device_capture_begin_to(w->device, w->streams[1], bodies[1],
 				   PHILOX_CAPTURE_RELAXED));
-	OK(philox_memory_set(w->device, w->words, 0, sizeof(*w->words),
-			     w->streams[1]));
+	OK(philox_memory_set(w->device, w->streams[1], w->words, 0,
+			     sizeof(*w->words)));
 	OK(philox_device_close(w->device));
 	free(w);
 }

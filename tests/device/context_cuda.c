@@ -105,9 +105,9 @@ static const char *use(struct philox_device *device, CUcontext context)
 	STEP(philox_stream_create(device, 0, &stream));
 	STEP(philox_event_create(device, &event));
 	STEP(device_launch(device, stream, &call));
-	STEP(philox_memory_copy(device, numbers[0], args.out, 256, stream));
-	STEP(philox_memory_set(device, args.out, 0, 256, stream));
-	STEP(philox_event_record(device, event, stream));
+	STEP(philox_memory_copy(device, stream, numbers[0], args.out, 256));
+	STEP(philox_memory_set(device, stream, args.out, 0, 256));
+	STEP(philox_event_record(device, stream, event));
 	STEP(philox_event_synchronize(device, event));
 
 	/* Other threads allocate in the meantime */
@@ -116,8 +116,8 @@ static const char *use(struct philox_device *device, CUcontext context)
 	STEP(device_launch(device, stream, &call));
 	STEP(philox_stream_end_capture(device, stream, &graph));
 	STEP(philox_native_graph_instantiate(device, graph, &exec));
-	STEP(philox_native_exec_launch(device, exec, stream));
-	STEP(philox_memory_copy(device, numbers[1], args.out, 256, stream));
+	STEP(philox_native_exec_launch(device, stream, exec));
+	STEP(philox_memory_copy(device, stream, numbers[1], args.out, 256));
 	STEP(philox_stream_synchronize(device, stream));
 	if (memcmp(numbers[0], numbers[1], sizeof(numbers[0])) != 0 ||
 	    numbers[0][0] == numbers[0][1])
@@ -224,8 +224,8 @@ Test(context_cuda, two_devices_capture_on_one_thread, .timeout = 120)
 					       PHILOX_CAPTURE_GLOBAL));
 	}
 	for (int i = 0; i < 6; i++)
-		OK(philox_memory_set(devices[i % 2], memory[i % 2], i, 64,
-				     streams[i % 2]));
+		OK(philox_memory_set(devices[i % 2], streams[i % 2],
+				     memory[i % 2], i, 64));
 	for (int i = 0; i < 2; i++) {
 		OK(philox_stream_end_capture(devices[i], streams[i],
 					     &graphs[i]));

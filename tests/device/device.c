@@ -267,17 +267,17 @@ Test(device, arguments_of_memory_are_checked)
 	EXPECT_REFUSED(philox_memory_alloc(s.device, 0, &out), "size is 0");
 	EXPECT_REFUSED(philox_memory_alloc(s.device, 1, NULL), "memory");
 	EXPECT_REFUSED(philox_memory_free(NULL, s.memory), "device");
-	EXPECT_REFUSED(philox_memory_copy(NULL, s.memory, s.memory, 1, NULL),
+	EXPECT_REFUSED(philox_memory_copy(NULL, NULL, s.memory, s.memory, 1),
 		       "device");
-	EXPECT_REFUSED(philox_memory_copy(s.device, NULL, s.memory, 1, NULL),
+	EXPECT_REFUSED(philox_memory_copy(s.device, NULL, NULL, s.memory, 1),
 		       "destination");
-	EXPECT_REFUSED(philox_memory_copy(s.device, s.memory, NULL, 1, NULL),
+	EXPECT_REFUSED(philox_memory_copy(s.device, NULL, s.memory, NULL, 1),
 		       "source");
-	EXPECT_REFUSED(philox_memory_copy(s.device, s.memory, s.words, 0, NULL),
+	EXPECT_REFUSED(philox_memory_copy(s.device, NULL, s.memory, s.words, 0),
 		       "size");
-	EXPECT_REFUSED(philox_memory_set(NULL, s.memory, 0, 1, NULL), "device");
-	EXPECT_REFUSED(philox_memory_set(s.device, NULL, 0, 1, NULL), "memory");
-	EXPECT_REFUSED(philox_memory_set(s.device, s.memory, 0, 0, NULL),
+	EXPECT_REFUSED(philox_memory_set(NULL, NULL, s.memory, 0, 1), "device");
+	EXPECT_REFUSED(philox_memory_set(s.device, NULL, NULL, 0, 1), "memory");
+	EXPECT_REFUSED(philox_memory_set(s.device, NULL, s.memory, 0, 0),
 		       "size");
 	EXPECT_REFUSED(device_mapped_alloc(s.device, 0, &out, &out), "size");
 	EXPECT_REFUSED(device_mapped_alloc(s.device, 1, NULL, &out), "host");
@@ -337,8 +337,8 @@ Test(device, arguments_of_streams_and_events_are_checked)
 	EXPECT_REFUSED(philox_event_create(NULL, &event), "device");
 	EXPECT_REFUSED(philox_event_create(s.device, NULL), "event");
 	EXPECT_REFUSED(philox_event_destroy(NULL, s.event), "device");
-	EXPECT_REFUSED(philox_event_record(NULL, s.event, NULL), "device");
-	EXPECT_REFUSED(philox_event_record(s.device, NULL, s.stream), "event");
+	EXPECT_REFUSED(philox_event_record(NULL, NULL, s.event), "device");
+	EXPECT_REFUSED(philox_event_record(s.device, s.stream, NULL), "event");
 	EXPECT_REFUSED(philox_event_wait(NULL, NULL, s.event), "device");
 	EXPECT_REFUSED(philox_event_wait(s.device, s.stream, NULL), "event");
 	EXPECT_REFUSED(philox_event_synchronize(s.device, NULL), "event");
@@ -391,7 +391,7 @@ Test(device, arguments_of_graphs_are_checked)
 		       "graph");
 	EXPECT_REFUSED(philox_native_graph_instantiate(s.device, s.graph, NULL),
 		       "exec");
-	EXPECT_REFUSED(philox_native_exec_launch(NULL, s.exec, NULL), "device");
+	EXPECT_REFUSED(philox_native_exec_launch(NULL, NULL, s.exec), "device");
 	EXPECT_REFUSED(philox_native_exec_launch(s.device, NULL, NULL), "exec");
 	EXPECT_REFUSED(philox_native_exec_destroy(NULL, s.exec), "device");
 	EXPECT_REFUSED(philox_native_graph_destroy(NULL, s.graph), "device");
@@ -583,13 +583,13 @@ static enum philox_status try_space_release(struct stage *s)
 
 static enum philox_status try_copy(struct stage *s)
 {
-	return philox_memory_copy(s->device, s->memory, s->words, 64,
-				  s->stream);
+	return philox_memory_copy(s->device, s->stream, s->memory, s->words,
+				  64);
 }
 
 static enum philox_status try_set(struct stage *s)
 {
-	return philox_memory_set(s->device, s->memory, 1, 64, s->stream);
+	return philox_memory_set(s->device, s->stream, s->memory, 1, 64);
 }
 
 static enum philox_status try_stream_create(struct stage *s)
@@ -629,7 +629,7 @@ static enum philox_status try_event_destroy(struct stage *s)
 
 static enum philox_status try_event_record(struct stage *s)
 {
-	return philox_event_record(s->device, s->event, s->stream);
+	return philox_event_record(s->device, s->stream, s->event);
 }
 
 static enum philox_status try_event_wait(struct stage *s)
@@ -769,7 +769,7 @@ static enum philox_status try_exec_set_kernel(struct stage *s)
 
 static enum philox_status try_exec_launch(struct stage *s)
 {
-	return philox_native_exec_launch(s->device, s->exec, s->stream);
+	return philox_native_exec_launch(s->device, s->stream, s->exec);
 }
 
 static enum philox_status try_exec_destroy(struct stage *s)

@@ -125,9 +125,9 @@ static void head_make(struct head *head, struct philox_device *device,
 					    .call = i / 7};
 	control.report = device_report;
 	control.map = device_map;
-	OK(philox_memory_copy(device, device_map, map, head_map_size(n), NULL));
-	OK(philox_memory_copy(device, device_control, &control, sizeof(control),
-			      NULL));
+	OK(philox_memory_copy(device, NULL, device_map, map, head_map_size(n)));
+	OK(philox_memory_copy(device, NULL, device_control, &control,
+			      sizeof(control)));
 	OK(philox_stream_synchronize(device, NULL));
 	head->args->control = device_control;
 	for (uint32_t i = 0; i < slots; i++)
@@ -149,7 +149,7 @@ static void head_check(const struct head *head, int poisoned)
 	struct philox_state *cells = malloc(size);
 
 	cr_assert(cells);
-	OK(philox_memory_copy(head->device, cells, head->cells, size, NULL));
+	OK(philox_memory_copy(head->device, NULL, cells, head->cells, size));
 	OK(philox_stream_synchronize(head->device, NULL));
 	for (uint32_t i = 0; i < head->n_cells; i++) {
 		struct philox_state state = head->args->states[i % head->slots];
@@ -240,20 +240,20 @@ Test(device_cuda, a_head_without_cells_reports_its_launches, .timeout = 120)
 	struct head head;
 
 	head_make(&head, device, 4, 100);
-	OK(philox_memory_copy(device, &control, head.control, sizeof(control),
-			      NULL));
+	OK(philox_memory_copy(device, NULL, &control, head.control,
+			      sizeof(control)));
 	OK(philox_stream_synchronize(device, NULL));
 	control.cells = 0;
-	OK(philox_memory_copy(device, head.control, &control, sizeof(control),
-			      NULL));
-	OK(philox_memory_set(device, head.cells, 0x22, 16 * 100, NULL));
+	OK(philox_memory_copy(device, NULL, head.control, &control,
+			      sizeof(control)));
+	OK(philox_memory_set(device, NULL, head.cells, 0x22, 16 * 100));
 	for (unsigned i = 1; i <= 2; i++) {
 		struct philox_state state;
 
 		head_run(&head);
 		cr_assert_eq(head.report->count, i);
-		OK(philox_memory_copy(device, &state, head.cells, sizeof(state),
-				      NULL));
+		OK(philox_memory_copy(device, NULL, &state, head.cells,
+				      sizeof(state)));
 		OK(philox_device_synchronize(device));
 		cr_assert_eq(state.offset, 0x2222222222222222);
 	}
@@ -285,7 +285,7 @@ static unsigned count_poison(struct head *head, const void *out,
 	uint32_t saw[DRAWN];
 	unsigned poison = 0;
 
-	OK(philox_memory_copy(head->device, saw, out, sizeof(saw), NULL));
+	OK(philox_memory_copy(head->device, NULL, saw, out, sizeof(saw)));
 	OK(philox_stream_synchronize(head->device, NULL));
 	for (unsigned i = 0; i < DRAWN; i += 4) {
 		struct philox_words words = philox_draw4(state, i / 4);
@@ -375,7 +375,7 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 	OK(philox_native_graph_instantiate(device, empty, &nothing));
 
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_GLOBAL));
-	cr_assert_eq(philox_native_exec_launch(device, nothing, stream),
+	cr_assert_eq(philox_native_exec_launch(device, stream, nothing),
 		     PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	OK(device_capture_info(device, stream, &info));
 	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &node));
@@ -388,7 +388,7 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 	cr_assert_eq(nodes, 2);
 	OK(philox_native_graph_instantiate(device, graph, &exec));
 	OK(device_exec_set_kernel(device, exec, node, &call));
-	OK(philox_native_exec_launch(device, exec, stream));
+	OK(philox_native_exec_launch(device, stream, exec));
 	OK(philox_stream_synchronize(device, stream));
 	cr_assert_eq(cudaGetLastError(), cudaSuccess, "an error was left");
 

@@ -87,7 +87,7 @@ static enum philox_status join(struct philox_device *device,
 	philox_event event = make_event(device);
 	enum philox_status status;
 
-	ASSERT_OK(philox_event_record(device, event, first));
+	ASSERT_OK(philox_event_record(device, first, event));
 	status = philox_event_wait(device, second, event);
 	ASSERT_OK(philox_event_destroy(device, event));
 	return status;
@@ -230,7 +230,7 @@ static void replay(struct philox_device *device, philox_native_exec exec,
 	int place[NODES] = {0};
 
 	trace->count = 0;
-	ASSERT_OK(philox_native_exec_launch(device, exec, NULL));
+	ASSERT_OK(philox_native_exec_launch(device, NULL, exec));
 	ASSERT_OK(philox_stream_synchronize(device, NULL));
 	cr_assert_eq(trace->count, NODES);
 	for (int i = 0; i < NODES; i++)
@@ -300,7 +300,7 @@ Test(device_host, a_join_adds_to_what_a_stream_waits_for)
 	for (int i = 0; i < 16; i++) {
 		trace.count = 0;
 		ASSERT_OK(philox_native_exec_launch(
-			device, instantiate(device, graph), stream));
+			device, stream, instantiate(device, graph)));
 		ASSERT_OK(philox_stream_synchronize(device, stream));
 		cr_assert_eq(trace.count, 3);
 		cr_assert_eq(trace.order[2], 2, "executable graph %d", i);
@@ -336,7 +336,7 @@ static void update_roots(const int order[ROOTS])
 		ASSERT_OK(device_exec_set_kernel(device, exec, roots[order[i]],
 						 &call));
 	}
-	ASSERT_OK(philox_native_exec_launch(device, exec, stream));
+	ASSERT_OK(philox_native_exec_launch(device, stream, exec));
 	ASSERT_OK(philox_stream_synchronize(device, stream));
 	for (int i = 0; i < ROOTS; i++)
 		cr_assert(!old[i] && updated[i], "node %d", i);
@@ -452,7 +452,7 @@ Test(device_host, an_idle_stream_does_not_join_an_invalidated_capture)
 	philox_native_graph graph;
 
 	begin(device, stream, PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(philox_event_record(device, event, stream));
+	ASSERT_OK(philox_event_record(device, stream, event));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_query(device, stream));
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
@@ -531,7 +531,7 @@ Test(device_host, a_wait_in_an_invalidated_capture_says_that_it_is)
 	device_node node;
 
 	begin(device, broken, PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(philox_event_record(device, event, broken));
+	ASSERT_OK(philox_event_record(device, broken, event));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_query(device, broken));
 	begin(device, whole, PHILOX_CAPTURE_RELAXED);
@@ -559,7 +559,7 @@ Test(device_host, an_event_belongs_to_the_capture_it_was_recorded_in_last)
 
 	for (int i = 0; i < 2; i++) {
 		begin(device, stream, PHILOX_CAPTURE_RELAXED);
-		ASSERT_OK(philox_event_record(device, event, stream));
+		ASSERT_OK(philox_event_record(device, stream, event));
 		ASSERT_OK(philox_event_wait(device, fork, event));
 		cr_expect_eq(capture_status(device, fork),
 			     PHILOX_CAPTURE_ACTIVE);
@@ -697,7 +697,7 @@ Test(device_host, what_is_not_in_a_capture_may_be_destroyed_during_it)
 	begin(device, other, PHILOX_CAPTURE_RELAXED);
 	graph = end(device, other);
 	exec = instantiate(device, graph);
-	ASSERT_OK(philox_event_record(device, event, other));
+	ASSERT_OK(philox_event_record(device, other, event));
 	begin(device, stream, PHILOX_CAPTURE_GLOBAL);
 	ASSERT_OK(philox_native_exec_destroy(device, exec));
 	ASSERT_OK(philox_native_graph_destroy(device, graph));
@@ -725,8 +725,8 @@ Test(device_host, an_event_recorded_again_forgets_the_nodes_before)
 	put_step(device, b, &trace, 1);
 	ASSERT_OK(join(device, a, both));
 	ASSERT_OK(join(device, b, both));
-	ASSERT_OK(philox_event_record(device, event, both));
-	ASSERT_OK(philox_event_record(device, event, a));
+	ASSERT_OK(philox_event_record(device, both, event));
+	ASSERT_OK(philox_event_record(device, a, event));
 	ASSERT_OK(philox_event_wait(device, stream, event));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNJOINED,
 		      philox_stream_end_capture(device, stream, &graph));
@@ -874,13 +874,13 @@ Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 	for (int i = 0; i < WIDTH; i++)
 		streams[i] = make_stream(device, 0);
 	begin(device, streams[0], PHILOX_CAPTURE_RELAXED);
-	ASSERT_OK(philox_memory_set(device, values, 1, 4, streams[0]));
+	ASSERT_OK(philox_memory_set(device, streams[0], values, 1, 4));
 	for (int i = 1; i <= STEPS; i++) {
 		/* Each step computes its value from the previous one. */
 		ASSERT_OK(join(device, streams[(i - 1) % WIDTH],
 			       streams[i % WIDTH]));
-		ASSERT_OK(philox_memory_copy(device, values + i, values + i - 1,
-					     4, streams[i % WIDTH]));
+		ASSERT_OK(philox_memory_copy(device, streams[i % WIDTH],
+					     values + i, values + i - 1, 4));
 	}
 	for (int i = 1; i < WIDTH; i++)
 		ASSERT_OK(join(device, streams[i], streams[0]));
@@ -890,7 +890,7 @@ Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 	for (int k = 0; k < 3; k++) {
 		memset(values, 0, (STEPS + 1) * sizeof(*values));
 		ASSERT_OK(philox_native_exec_launch(
-			device, instantiate(device, graph), streams[0]));
+			device, streams[0], instantiate(device, graph)));
 		ASSERT_OK(philox_stream_synchronize(device, streams[0]));
 		for (int i = 0; i <= STEPS; i++)
 			cr_assert_eq(values[i], 0x01010101u, "step %d", i);
@@ -924,9 +924,9 @@ static void *capture_and_replay(void *argument)
 		status = philox_stream_begin_capture(
 			device, stream, PHILOX_CAPTURE_THREAD_LOCAL);
 		if (!status)
-			status = philox_memory_set(device, bytes,
+			status = philox_memory_set(device, stream, bytes,
 						   worker->number + i,
-						   sizeof(bytes), stream);
+						   sizeof(bytes));
 		if (!status)
 			status = philox_stream_end_capture(device, stream,
 							   &graph);
@@ -935,7 +935,7 @@ static void *capture_and_replay(void *argument)
 								 &exec);
 		if (!status)
 			status =
-				philox_native_exec_launch(device, exec, stream);
+				philox_native_exec_launch(device, stream, exec);
 		if (!status)
 			status = philox_native_exec_destroy(device, exec);
 		if (!status)
@@ -1021,7 +1021,7 @@ Test(device_host, the_last_launch_releases_without_being_asked, .timeout = 60)
 				      &released));
 	graph = end(device, stream);
 	exec = instantiate(device, graph);
-	ASSERT_OK(philox_native_exec_launch(device, exec, stream));
+	ASSERT_OK(philox_native_exec_launch(device, stream, exec));
 	ASSERT_OK(philox_native_graph_destroy(device, graph));
 	ASSERT_OK(philox_native_exec_destroy(device, exec));
 	cr_expect_eq(atomic_load(&released), 0);
@@ -1070,7 +1070,7 @@ static void hold_up_legacy(int held)
 		ASSERT_OK(philox_stream_launch_host(
 			device, streams[i], wait_at_gate, &gate, sizeof(gate)));
 	}
-	ASSERT_OK(philox_event_record(device, event, NULL));
+	ASSERT_OK(philox_event_record(device, NULL, event));
 	for (int i = 0; i < 3; i++)
 		if (i != held)
 			ASSERT_OK(

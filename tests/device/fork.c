@@ -67,7 +67,7 @@ static void capture_pass(struct estate *e)
 
 	OK(philox_forward_begin(e->region, e->stream, 0, &pass));
 	draw_words(&pass, e->memory);
-	OK(philox_forward_commit(&pass, &placeholder));
+	OK(philox_pass_commit(&pass, 0, &placeholder));
 }
 
 static void make_graphs(struct estate *e)
@@ -100,7 +100,7 @@ static void make_context(struct estate *e, const char *device)
 			       (void **)&e->words));
 	OK(philox_forward_begin(e->region, e->stream, 0, &e->pass));
 	draw_words(&e->pass, e->words);
-	OK(philox_forward_commit(&e->pass, &e->ticket));
+	OK(philox_pass_commit(&e->pass, 0, &e->ticket));
 	OK(philox_stream_synchronize(e->device, e->stream));
 }
 
@@ -173,15 +173,15 @@ static void use_device(struct estate *e)
 	REFUSED(device_space_map(device, e->memory, 0, 1 << 16));
 	REFUSED(device_space_unmap(device, e->memory, 0, 1 << 16));
 	REFUSED(device_space_release(device, e->memory));
-	REFUSED(philox_memory_copy(device, e->memory, &mode, 1, e->stream));
-	REFUSED(philox_memory_set(device, e->memory, 0, 1, e->stream));
+	REFUSED(philox_memory_copy(device, e->stream, e->memory, &mode, 1));
+	REFUSED(philox_memory_set(device, e->stream, e->memory, 0, 1));
 	REFUSED(philox_stream_create(device, 0, &stream));
 	REFUSED(philox_stream_destroy(device, e->stream));
 	REFUSED(philox_stream_synchronize(device, e->stream));
 	REFUSED(philox_stream_query(device, e->stream));
 	REFUSED(philox_event_create(device, &event));
 	REFUSED(philox_event_destroy(device, e->event));
-	REFUSED(philox_event_record(device, e->event, e->stream));
+	REFUSED(philox_event_record(device, e->stream, e->event));
 	REFUSED(philox_event_wait(device, e->stream, e->event));
 	REFUSED(philox_event_synchronize(device, e->event));
 	REFUSED(philox_event_query(device, e->event));
@@ -190,7 +190,7 @@ static void use_device(struct estate *e)
 	REFUSED(philox_stream_capture_info(device, e->stream, NULL, NULL));
 	REFUSED(philox_capture_exchange_mode(device, &mode));
 	REFUSED(philox_native_graph_instantiate(device, e->native, &exec));
-	REFUSED(philox_native_exec_launch(device, e->exec, e->stream));
+	REFUSED(philox_native_exec_launch(device, e->stream, e->exec));
 	REFUSED(philox_native_exec_destroy(device, e->exec));
 	REFUSED(philox_native_graph_destroy(device, e->native));
 	REFUSED(philox_native_graph_node_count(device, e->native, &nodes));
@@ -247,15 +247,15 @@ static void use_region(struct estate *e)
 	EXPECT(philox_region_cell_count(e->region) == 0);
 	EXPECT(philox_region_cell_index(e->region, 0, 0) == SIZE_MAX);
 	REFUSED(philox_forward_begin(e->region, e->stream, 0, &pass));
-	REFUSED(philox_backward_begin(e->region, e->ticket, e->stream, 0,
+	REFUSED(philox_backward_begin(e->region, e->stream, e->ticket, 0,
 				      &pass));
-	REFUSED(philox_recompute_begin(e->region, e->ticket, e->stream, 0,
-				       &pass));
+	REFUSED(philox_backward_begin(e->region, e->stream, e->ticket,
+				      PHILOX_PASS_RETAIN, &pass));
 	REFUSED(philox_ticket_state(e->region, e->ticket, 0, 0, &state));
 	REFUSED(philox_ticket_attach(e->region, e->ticket, &n,
 				     (void (*)(void *, philox_stream))abort));
 	REFUSED(philox_ticket_context(e->region, e->ticket, &saved));
-	REFUSED(philox_ticket_release(e->region, e->ticket, e->stream));
+	REFUSED(philox_ticket_release(e->region, e->stream, e->ticket));
 	REFUSED(philox_region_destroy(e->region));
 }
 
@@ -276,7 +276,7 @@ static void use_pass(struct estate *e)
 	REFUSED(philox_pass_cell(&e->pass, 0, 0, &states));
 	REFUSED(philox_pass_rng(&e->pass, 0, 0, &rng));
 	REFUSED(philox_pass_fill(&e->pass, 0, 0, &fill));
-	REFUSED(philox_forward_commit(&e->pass, &ticket));
+	REFUSED(philox_pass_commit(&e->pass, 0, &ticket));
 	REFUSED(philox_pass_abort(&e->pass));
 	REFUSED(philox_rng_fill(e->device, e->stream, rng, &fill));
 }
@@ -467,12 +467,12 @@ static void go_on(struct estate *e)
 	philox_native_graph native;
 
 	draw_words(&e->pass, e->memory);
-	OK(philox_forward_commit(&e->pass, &ticket));
+	OK(philox_pass_commit(&e->pass, 0, &ticket));
 	OK(philox_graph_launch(e->graph, e->stream, &use, 1));
 	OK(philox_stream_end_capture(e->device, e->capturing, &native));
 	OK(philox_graph_adopt(e->context, e->capture_id, e->native, e->exec,
 			      &graph));
-	OK(philox_ticket_release(e->region, e->ticket, e->stream));
+	OK(philox_ticket_release(e->region, e->stream, e->ticket));
 	OK(philox_device_synchronize(e->device));
 	philox_context_destroy(e->context);
 	OK(philox_device_close(e->device));

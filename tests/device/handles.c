@@ -47,7 +47,7 @@ static void make_things(struct things *t, const char *device)
 	OK(philox_memory_alloc(t->device, 64, &t->of[MEMORY]));
 	OK(philox_stream_begin_capture(t->device, t->of[STREAM],
 				       PHILOX_CAPTURE_THREAD_LOCAL));
-	OK(philox_memory_set(t->device, t->of[MEMORY], 0, 64, t->of[STREAM]));
+	OK(philox_memory_set(t->device, t->of[STREAM], t->of[MEMORY], 0, 64));
 	OK(philox_stream_end_capture(t->device, t->of[STREAM],
 				     (philox_native_graph *)&t->of[GRAPH]));
 	OK(philox_native_graph_instantiate(t->device, t->of[GRAPH],
@@ -81,7 +81,7 @@ static enum philox_status synchronize(struct things *t, void *handle)
 
 static enum philox_status set_on(struct things *t, void *handle)
 {
-	return philox_memory_set(t->device, t->of[MEMORY], 0, 1, handle);
+	return philox_memory_set(t->device, handle, t->of[MEMORY], 0, 1);
 }
 
 static enum philox_status destroy_stream(struct things *t, void *handle)
@@ -91,7 +91,7 @@ static enum philox_status destroy_stream(struct things *t, void *handle)
 
 static enum philox_status record_event(struct things *t, void *handle)
 {
-	return philox_event_record(t->device, handle, t->of[STREAM]);
+	return philox_event_record(t->device, t->of[STREAM], handle);
 }
 
 static enum philox_status destroy_event(struct things *t, void *handle)
@@ -116,7 +116,7 @@ static enum philox_status destroy_graph(struct things *t, void *handle)
 
 static enum philox_status launch(struct things *t, void *handle)
 {
-	return philox_native_exec_launch(t->device, handle, t->of[STREAM]);
+	return philox_native_exec_launch(t->device, t->of[STREAM], handle);
 }
 
 static enum philox_status destroy_exec(struct things *t, void *handle)

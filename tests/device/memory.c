@@ -300,7 +300,7 @@ static void *zeros(const struct bench *b, size_t size)
 	void *memory;
 
 	OK(philox_memory_alloc(b->f->device, size, &memory));
-	OK(philox_memory_set(b->f->device, memory, 0, size, b->f->stream));
+	OK(philox_memory_set(b->f->device, b->f->stream, memory, 0, size));
 	return memory;
 }
 
@@ -381,8 +381,8 @@ PROMISE(memory, that_is_a_byte_too_short_is_refused_by_name)
 		uint64_t before = offset_of_row(&b);
 
 		if (a.n > 3) /* rows: all entries take part */
-			OK(philox_memory_set(f->device, a.whole[a.n - 1], 1,
-					     a.lead + N, f->stream));
+			OK(philox_memory_set(f->device, f->stream,
+					     a.whole[a.n - 1], 1, a.lead + N));
 		refuse_short(&b, kind, &a);
 		cr_assert_eq(offset_of_row(&b), before, "%s", kind->name);
 		OK(kind->call(&b, a.good));
@@ -406,7 +406,7 @@ PROMISE(memory, of_a_pass_is_named_with_region_and_operator)
 	      PHILOX_ERROR_INVALID);
 	NAMES("region 'layer', op 1 'second': fill: in: 64 bytes");
 	OK(philox_pass_dropout(&pass, 1, PHILOX_DTYPE_F32, span, 0.5, x, x));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 }
 
 PROMISE(memory, is_as_large_as_was_asked_for)
@@ -460,19 +460,19 @@ PROMISE(memory, is_copied_and_set_within_an_allocation)
 {
 	char *a = make_memory(f, 100), *b = make_memory(f, 90), plain[100];
 
-	FAILS(philox_memory_copy(f->device, b, a, 91, f->stream),
+	FAILS(philox_memory_copy(f->device, f->stream, b, a, 91),
 	      PHILOX_ERROR_INVALID);
 	NAMES("philox_memory_copy: destination: 91 bytes");
-	FAILS(philox_memory_copy(f->device, a, b, 91, f->stream),
+	FAILS(philox_memory_copy(f->device, f->stream, a, b, 91),
 	      PHILOX_ERROR_INVALID);
 	NAMES("philox_memory_copy: source: 91 bytes");
-	FAILS(philox_memory_set(f->device, a + 50, 0, 51, f->stream),
+	FAILS(philox_memory_set(f->device, f->stream, a + 50, 0, 51),
 	      PHILOX_ERROR_INVALID);
 	NAMES("philox_memory_set: memory: 51 bytes");
-	OK(philox_memory_set(f->device, a + 50, 0, 50, f->stream));
-	OK(philox_memory_copy(f->device, a + 10, b, 90, f->stream));
-	OK(philox_memory_copy(f->device, plain, a, 100, f->stream));
-	OK(philox_memory_copy(f->device, a, plain, 100, f->stream));
+	OK(philox_memory_set(f->device, f->stream, a + 50, 0, 50));
+	OK(philox_memory_copy(f->device, f->stream, a + 10, b, 90));
+	OK(philox_memory_copy(f->device, f->stream, plain, a, 100));
+	OK(philox_memory_copy(f->device, f->stream, a, plain, 100));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -603,13 +603,13 @@ Test(memory, that_is_plain_is_always_taken_where_the_host_reads_it)
 	memory = make_memory(&f, sizeof(state));
 	OK(philox_rows_set(b.rows, f.stream, NULL, &state, 1));
 	OK(philox_rows_get(b.rows, f.stream, 0, 1, &read));
-	OK(philox_memory_copy(f.device, memory, &state, sizeof(state),
-			      f.stream));
+	OK(philox_memory_copy(f.device, f.stream, memory, &state,
+			      sizeof(state)));
 	OK(philox_stream_launch_host(f.device, f.stream, write_there, &to,
 				     sizeof(to)));
 	OK(philox_stream_synchronize(f.device, f.stream));
 	cr_assert(read.seed == 1 && read.offset == 8 && number == 7);
-	FAILS(philox_memory_set(f.device, &number, 0, sizeof(number), f.stream),
+	FAILS(philox_memory_set(f.device, f.stream, &number, 0, sizeof(number)),
 	      PHILOX_ERROR_INVALID);
 	NAMES("philox_memory_set: memory: 4 bytes");
 	fixture_close(&f);
@@ -709,7 +709,7 @@ GRAPH_PROMISE(memory, that_is_refused_leaves_a_captured_pass_as_it_was)
 	      PHILOX_ERROR_INVALID);
 	NAMES("region 'layer', op 0 'first': fill: out: 32 bytes");
 	draw(&pass, array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	graph = record_end(f);
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 0), "other numbers");
@@ -738,8 +738,8 @@ static void free_one(const struct bench *b, const struct kind *kind, size_t i)
 			 philox_graph_name(graph));
 		NAMES(text);
 	}
-	FAILS(philox_native_exec_launch(f->device, native_exec(graph),
-					f->stream),
+	FAILS(philox_native_exec_launch(f->device, f->stream,
+					native_exec(graph)),
 	      PHILOX_ERROR_INVALID);
 	names_array(kind, i, 64, 64 + kind->arrays[i].size);
 	OK(philox_graph_destroy(graph));
@@ -762,7 +762,7 @@ PROMISE(memory, of_a_copy_that_was_freed_is_refused_at_a_launch)
 	struct philox_graph *graph;
 
 	record_begin(f);
-	OK(philox_memory_copy(f->device, to, from, 32, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, to, from, 32));
 	graph = record_end(f);
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	OK(philox_memory_free(f->device, to));
@@ -949,11 +949,11 @@ PROMISE(memory, of_arguments_that_are_replaced_is_not_needed)
 				  to_memory(&root, updated)));
 	OK(philox_memory_free(f->device, old));
 	OK(device_exec_check(f->device, root.exec));
-	OK(philox_native_exec_launch(f->device, root.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, root.exec));
 	OK(philox_memory_free(f->device, updated));
 	FAILS(device_exec_check(f->device, root.exec), PHILOX_ERROR_INVALID);
 	NAMES("out: 40 bytes");
-	FAILS(philox_native_exec_launch(f->device, root.exec, f->stream),
+	FAILS(philox_native_exec_launch(f->device, f->stream, root.exec),
 	      PHILOX_ERROR_INVALID);
 	NAMES("out: 40 bytes");
 	OK(philox_native_exec_destroy(f->device, root.exec));

@@ -180,7 +180,7 @@ PROMISE(space, belongs_to_one_device)
 	FAILS(device_space_map(other, base, 0, UNIT), PHILOX_ERROR_INVALID);
 	map(f, base, 0, 1);
 	FAILS(device_space_unmap(other, base, 0, UNIT), PHILOX_ERROR_INVALID);
-	FAILS(philox_memory_set(other, base, 0, UNIT, NULL),
+	FAILS(philox_memory_set(other, NULL, base, 0, UNIT),
 	      PHILOX_ERROR_INVALID);
 	OK(philox_device_close(other));
 	unmap(f, base, 0, 1);

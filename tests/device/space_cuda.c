@@ -81,7 +81,7 @@ Test(space_cuda, the_driver_maps_once_and_unmaps_whole, .timeout = 120)
 	REFUSED(driver->map(base + 4 * unit, unit, 0, second, 0));
 	cr_assert_eq(driver->allow(base, 2 * unit, &access, 1), CUDA_SUCCESS);
 	REFUSED(driver->unmap(base, unit));
-	OK(philox_memory_set(device, (void *)base, 1, 2 * unit, NULL));
+	OK(philox_memory_set(device, NULL, (void *)base, 1, 2 * unit));
 	OK(philox_device_synchronize(device));
 	cr_expect_eq(driver->unmap(base, 2 * unit), CUDA_SUCCESS);
 	cr_assert_eq(driver->map(base + unit, unit, 0, second, 0),

@@ -50,9 +50,9 @@ static void make_region(struct philox_context *context, const char *name,
 	must(!philox_region_create(context, &options, &region));
 	for (int i = 0; i < 3; i++) {
 		must(!philox_forward_begin(region, NULL, 0, &pass));
-		must(!philox_forward_commit(&pass, &ticket));
+		must(!philox_pass_commit(&pass, 0, &ticket));
 	}
-	must(!philox_ticket_release(region, ticket, NULL));
+	must(!philox_ticket_release(region, NULL, ticket));
 	if (!strcmp(name, "gone"))
 		must(!philox_region_destroy(region));
 }

@@ -161,7 +161,7 @@ static enum philox_status forward(void *user, struct philox_run *run)
 	DO(multiply(bed, run, (float *)x, (float *)w, (float *)y));
 	DO(philox_run_forward_begin(run, bed->region, 0, &pass));
 	DO(drop(&pass, (float *)y, (float *)y));
-	DO(philox_forward_commit(&pass, &ticket));
+	DO(philox_pass_commit(&pass, 0, &ticket));
 	return philox_run_output(run, 0, y, RESULT);
 }
 
@@ -182,7 +182,7 @@ static enum philox_status backward(void *user, struct philox_run *run)
 	DO(drop(&pass, bed->ones, (float *)mask));
 	DO(multiply(bed, run, (float *)x, (float *)w, (float *)out));
 	DO(drop(&pass, (float *)out, (float *)out));
-	DO(philox_backward_commit(&pass, 0));
+	DO(philox_pass_commit(&pass, 0, NULL));
 	DO(philox_run_output(run, 0, mask, RESULT));
 	return philox_run_output(run, 1, out, RESULT);
 }
@@ -194,8 +194,8 @@ static enum philox_status scribble(void *user, struct philox_run *run)
 	void *scratch;
 
 	DO(philox_run_alloc(run, SCRATCH, 0, "scratch", &scratch));
-	return philox_memory_set(bed->device, scratch, 0xff, SCRATCH,
-				 philox_run_stream(run));
+	return philox_memory_set(bed->device, philox_run_stream(run), scratch,
+				 0xff, SCRATCH);
 }
 
 static struct philox_function *make(
@@ -245,8 +245,8 @@ static float *make_matrix(struct bed *bed, size_t n, unsigned salt)
 	for (size_t i = 0; i < n; i++)
 		values[i] = salt ? element(i, salt) : 1;
 	TRY(philox_memory_alloc(bed->device, n * sizeof(*values), &array));
-	TRY(philox_memory_copy(bed->device, array, values, n * sizeof(*values),
-			       bed->stream));
+	TRY(philox_memory_copy(bed->device, bed->stream, array, values,
+			       n * sizeof(*values)));
 	TRY(philox_stream_synchronize(bed->device, bed->stream));
 	free(values);
 	return (float *)array;
@@ -314,9 +314,9 @@ static uint32_t call(struct bed *bed, struct philox_function *function,
 static void take(struct bed *bed, const struct philox_output *output,
 		 float *values)
 {
-	TRY(philox_memory_copy(bed->device, values, output->address, RESULT,
-			       bed->stream));
-	TRY(philox_output_release(bed->runner, output, bed->stream));
+	TRY(philox_memory_copy(bed->device, bed->stream, values,
+			       output->address, RESULT));
+	TRY(philox_output_release(bed->runner, bed->stream, output));
 }
 
 /* One forward and its backward; the first results are kept by the caller. */

@@ -44,7 +44,7 @@ PROMISE(freshness, a_region_advances_by_its_largest_operator)
 
 		OK(philox_forward_begin(region, f->stream, 0, &pass));
 		OK(philox_pass_rng(&pass, 1, 0, &rng));
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 		cr_assert_null(rng.cell);
 		cr_assert_eq(rng.state.seed, want.seed);
 		cr_assert_eq(rng.state.offset, want.offset);
@@ -65,7 +65,7 @@ PROMISE(freshness, an_aborted_forwards_numbers_are_burnt)
 	OK(philox_pass_abort(&pass));
 	burnt = read_numbers(f, f->scratch);
 	PENDING(region, 0);
-	FAILS(philox_backward_begin(region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	FRESH(forward(f, region).saw, burnt, "burnt numbers were reissued");
 }
@@ -150,7 +150,7 @@ PROMISE(freshness, a_new_seed_reaches_forwards_after_it_only)
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_generator_seed(root, 9));
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0),
 	     "the open pass keeps its state");
 	SAME(forward(f, region).saw, predict(9, "layer", 0), "the next");
@@ -203,13 +203,13 @@ PROMISE(freshness, a_region_made_again_goes_on_after_its_numbers)
 	OK(philox_region_destroy(region));
 	region = make_region(f, "layer");
 	PENDING(region, 0);
-	FAILS(philox_backward_begin(region, last.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, last.ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	next = forward(f, region);
 	SAME(next.saw, predict(0, "layer", 12), "goes on");
 	cr_assert(next.ticket.serial > last.ticket.serial);
 	cr_assert_eq(next.ticket.region_key, last.ticket.region_key);
-	FAILS(philox_backward_begin(region, last.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, last.ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	backward(f, &next, 0);
 }
@@ -310,16 +310,16 @@ static void warm_ups_end(struct fixture *f, unsigned flags, uint64_t last)
 	OK(philox_region_create(f->context, &options, &region));
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP, &pass));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	warm_up = record_end(f);
 	for (uint64_t i = 0; i <= last; i++) {
 		OK(philox_graph_launch(warm_up, f->stream, &use, 1));
 		OK(philox_forward_begin(region, f->stream, PHILOX_PASS_WARMUP,
 					&pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 		OK(philox_forward_begin(region, f->stream,
 					PHILOX_PASS_INFERENCE, &pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	has_no_numbers_left(f, region, warm_up);
 	OK(philox_generator_seed(philox_context_generator(f->context), 1));
@@ -364,7 +364,7 @@ PROMISE(freshness, the_last_offset_but_one_is_used)
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	cr_assert_eq(pass.state.offset, late.offset);
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				   &pass),
 	      PHILOX_ERROR_OVERFLOW);
@@ -390,7 +390,7 @@ Test(freshness, offsets_end_before_they_wrap)
 	fixture_open(&f, "host:sync");
 	OK(philox_region_create(f.context, &options, &region));
 	OK(philox_forward_begin(region, f.stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	for (made = 1;; made++) {
 		status = philox_forward_begin(region, f.stream,
 					      PHILOX_PASS_INFERENCE, &pass);
@@ -398,17 +398,17 @@ Test(freshness, offsets_end_before_they_wrap)
 			break;
 		OK(philox_pass_rng(&pass, 0, 0, &rng));
 		cr_assert_eq(rng.state.offset, (uint64_t)made << 56);
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	cr_assert_eq(status, PHILOX_ERROR_OVERFLOW);
 	NAMES("huge");
 	cr_assert(made == FORWARDS || made == FORWARDS - 1, "%u forwards",
 		  made);
 	PENDING(region, 1);
-	OK(philox_backward_begin(region, ticket, f.stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f.stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_generator_seed(philox_context_generator(f.context), 1));
 	OK(philox_forward_begin(region, f.stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	fixture_close(&f);
 }

@@ -23,8 +23,8 @@ static struct philox_state read_state(struct fixture *f, const void *cell)
 {
 	struct philox_state state;
 
-	OK(philox_memory_copy(f->device, &state, cell, sizeof(state),
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, &state, cell,
+			      sizeof(state)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	return state;
 }
@@ -135,7 +135,7 @@ GRAPH_PROMISE(generator, a_captured_copy_follows_the_generator)
 		OK(philox_graph_launch(graph, f->stream, NULL, 0));
 		STATE_IS(read_state(f, cell), 100 + i, 8 * i);
 	}
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	cr_assert(philox_is_poison(read_state(f, cell)));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	OK(philox_graph_destroy(graph));
@@ -164,7 +164,7 @@ GRAPH_PROMISE(generator, a_captured_copy_has_its_place_among_the_passes)
 			break;
 		OK(philox_forward_begin(region, f->stream,
 					PHILOX_PASS_INFERENCE, &pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	graph = record_end(f);
 	for (uint64_t round = 0; round < 2; round++) {

@@ -82,7 +82,7 @@ static struct philox_ticket step(struct fixture *f,
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -112,16 +112,17 @@ static void use_passes(struct fixture *f, struct philox_region *region)
 	struct philox_pass pass;
 
 	OK(philox_ticket_attach(region, ticket, f, no_release));
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_abort(&pass));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	OK(philox_pass_abort(&pass));
-	OK(philox_ticket_release(region, step(f, region), f->stream));
+	OK(philox_ticket_release(region, f->stream, step(f, region)));
 }
 
 /* A forward that its backward in the graph retains, and one named at launch. */
@@ -153,7 +154,7 @@ static void use_graphs(struct fixture *f, struct philox_region *region)
 	FAILS(philox_graph_launch(graph, f->stream, uses, 3),
 	      PHILOX_ERROR_DEVICE);
 	OK(philox_graph_launch(graph, f->stream, uses, 3));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	OK(philox_graph_destroy(graph));
@@ -354,9 +355,10 @@ GRAPH_PROMISE(journal, names_the_pass_that_a_pass_is_linked_to)
 	memset(uses, 0, sizeof(uses));
 	OK(philox_context_set_journal(f->context, path_of("linked")));
 	record_begin(f);
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass));
 	OK(philox_pass_ticket(&pass, &ticket));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	captured_backward(f, region, ticket, 0, f->scratch);
 	graph = record_end(f);
 	uses[0].ticket = step(f, region);

@@ -56,11 +56,11 @@ PROMISE(ledger, the_backwards_dropout_mask_is_the_forwards)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	drop_ones(&pass, y, ELEMENTS);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	forward(f, region);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	drop_ones(&pass, dx, ELEMENTS);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	cr_assert_eq(memcmp(y, dx, ELEMENTS * sizeof(*y)), 0);
 	for (unsigned i = 0; i < ELEMENTS; i++)
@@ -111,8 +111,8 @@ PROMISE(ledger, a_ticket_outlives_thousands_of_newer_ones)
 		struct philox_pass pass;
 
 		OK(philox_forward_begin(region, f->stream, 0, &pass));
-		OK(philox_forward_commit(&pass, &ticket));
-		OK(philox_ticket_release(region, ticket, f->stream));
+		OK(philox_pass_commit(&pass, 0, &ticket));
+		OK(philox_ticket_release(region, f->stream, ticket));
 	}
 	backward(f, &older, PHILOX_PASS_RETAIN);
 	backward(f, &old, 0);
@@ -124,7 +124,7 @@ static void *commit_elsewhere(void *pass)
 {
 	static struct philox_ticket ticket;
 
-	OK(philox_forward_commit(pass, &ticket));
+	OK(philox_pass_commit(pass, 0, &ticket));
 	return &ticket;
 }
 
@@ -151,11 +151,11 @@ PROMISE(ledger, passes_may_run_on_the_legacy_stream)
 
 	OK(philox_forward_begin(region, NULL, 0, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0), "forward");
-	OK(philox_backward_begin(region, ticket, NULL, 0, &pass));
+	OK(philox_backward_begin(region, NULL, ticket, 0, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0), "backward");
 }
 
@@ -166,7 +166,7 @@ PROMISE(ledger, a_backward_redraws_parts_in_any_order_and_number)
 	struct philox_pass pass;
 	uint32_t *part = make_array(f);
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
 	for (unsigned first = COUNT; first-- > 0;) {
 		struct philox_span span = {.first = first,
 					   .count = COUNT - first};
@@ -177,7 +177,7 @@ PROMISE(ledger, a_backward_redraws_parts_in_any_order_and_number)
 				    (COUNT - first) * sizeof(*part)),
 			     0);
 	}
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* --- retain, recompute, release ------------------------------------------- */
@@ -202,8 +202,8 @@ PROMISE(ledger, a_backward_may_decide_to_retain_when_it_commits)
 	struct forward made = forward(f, region);
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, NULL));
 	PENDING(region, 1);
 	backward(f, &made, 0);
 }
@@ -216,7 +216,7 @@ PROMISE(ledger, an_aborted_backward_leaves_its_ticket)
 	struct philox_pass pass;
 
 	for (unsigned i = 0; i < 3; i++) {
-		OK(philox_backward_begin(region, made.ticket, f->stream,
+		OK(philox_backward_begin(region, f->stream, made.ticket,
 					 i == 2 ? PHILOX_PASS_RETAIN : 0,
 					 &pass));
 		draw(&pass, f->scratch);
@@ -232,11 +232,11 @@ PROMISE(ledger, a_released_ticket_is_gone_and_its_numbers_too)
 	struct forward one = forward(f, region), two = forward(f, region);
 	struct philox_pass pass;
 
-	OK(philox_ticket_release(region, one.ticket, f->stream));
+	OK(philox_ticket_release(region, f->stream, one.ticket));
 	PENDING(region, 1);
-	FAILS(philox_ticket_release(region, one.ticket, f->stream),
+	FAILS(philox_ticket_release(region, f->stream, one.ticket),
 	      PHILOX_ERROR_RELEASED);
-	FAILS(philox_backward_begin(region, one.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, one.ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	PENDING(region, 1);
 	SAME(forward(f, region).saw, predict(0, "layer", 8), "not reissued");
@@ -255,17 +255,20 @@ PROMISE(ledger, recomputes_nest_also_in_other_regions_passes)
 
 	forward(f, inner);
 	forward(f, outer);
-	OK(philox_recompute_begin(outer, stage.ticket, f->stream, 0, &a));
-	OK(philox_recompute_begin(inner, layer.ticket, f->stream, 0, &b));
-	OK(philox_recompute_begin(inner, layer.ticket, f->stream, 0, &c));
+	OK(philox_backward_begin(outer, f->stream, stage.ticket,
+				 PHILOX_PASS_RETAIN, &a));
+	OK(philox_backward_begin(inner, f->stream, layer.ticket,
+				 PHILOX_PASS_RETAIN, &b));
+	OK(philox_backward_begin(inner, f->stream, layer.ticket,
+				 PHILOX_PASS_RETAIN, &c));
 	draw(&c, seen_c);
 	draw(&a, seen_a);
-	OK(philox_backward_commit(&c, 0));
+	OK(philox_pass_commit(&c, 0, NULL));
 	draw(&b, seen_b);
 	backward(f, &stage, PHILOX_PASS_RETAIN);
-	OK(philox_backward_commit(&b, 0));
+	OK(philox_pass_commit(&b, 0, NULL));
 	backward(f, &layer, 0);
-	OK(philox_backward_commit(&a, 0));
+	OK(philox_pass_commit(&a, 0, NULL));
 	SAME(read_numbers(f, seen_a), stage.saw, "outer recompute");
 	SAME(read_numbers(f, seen_b), layer.saw, "inner recompute");
 	SAME(read_numbers(f, seen_c), layer.saw, "recompute in a recompute");
@@ -280,18 +283,19 @@ PROMISE(ledger, a_use_up_waits_for_the_other_passes_of_the_ticket)
 	struct forward made = forward(f, region);
 	struct philox_pass reader, consumer, late;
 
-	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &reader));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &consumer));
-	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &late),
+	OK(philox_backward_begin(region, f->stream, made.ticket,
+				 PHILOX_PASS_RETAIN, &reader));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &consumer));
+	FAILS(philox_backward_begin(region, f->stream, made.ticket, 0, &late),
 	      PHILOX_ERROR_BUSY);
-	OK(philox_backward_commit(&consumer, 0));
-	FAILS_EITHER(philox_recompute_begin(region, made.ticket, f->stream, 0,
-					    &late),
+	OK(philox_pass_commit(&consumer, 0, NULL));
+	FAILS_EITHER(philox_backward_begin(region, f->stream, made.ticket,
+					   PHILOX_PASS_RETAIN, &late),
 		     PHILOX_ERROR_RELEASED, PHILOX_ERROR_BUSY);
 	draw(&reader, f->scratch);
 	SAME(read_numbers(f, f->scratch), made.saw, "the reader goes on");
-	OK(philox_backward_commit(&reader, 0));
-	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &late),
+	OK(philox_pass_commit(&reader, 0, NULL));
+	FAILS(philox_backward_begin(region, f->stream, made.ticket, 0, &late),
 	      PHILOX_ERROR_RELEASED);
 	PENDING(region, 0);
 }
@@ -302,13 +306,13 @@ PROMISE(ledger, two_retaining_passes_may_overlap)
 	struct forward made = forward(f, region);
 	struct philox_pass one, two;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream,
+	OK(philox_backward_begin(region, f->stream, made.ticket,
 				 PHILOX_PASS_RETAIN, &one));
-	OK(philox_backward_begin(region, made.ticket, f->side,
+	OK(philox_backward_begin(region, f->side, made.ticket,
 				 PHILOX_PASS_RETAIN, &two));
-	OK(philox_backward_commit(&one, 0));
+	OK(philox_pass_commit(&one, 0, NULL));
 	draw(&two, f->scratch);
-	OK(philox_backward_commit(&two, 0));
+	OK(philox_pass_commit(&two, 0, NULL));
 	SAME(read_numbers(f, f->scratch), made.saw, "overlapping");
 	backward(f, &made, 0);
 }
@@ -343,7 +347,7 @@ PROMISE(ledger, an_inference_pass_owes_no_backward)
 	}
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	cr_assert(ticket.region_key == 0 && ticket.serial == 0);
 }
 
@@ -418,7 +422,7 @@ PROMISE(ledger, places_in_the_table_are_used_again_for_ever)
 		struct philox_pass pass;
 
 		backward(f, &old, 0);
-		FAILS(philox_backward_begin(region, old.ticket, f->stream, 0,
+		FAILS(philox_backward_begin(region, f->stream, old.ticket, 0,
 					    &pass),
 		      PHILOX_ERROR_RELEASED);
 		old = made;

@@ -46,7 +46,7 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 				     f->stream)); /* cells are full */
 	draw(&view, f->scratch);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0), "the view");
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
 	OK(philox_device_synchronize(f->device)); /* cells are free */
@@ -56,7 +56,7 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
 	draw(&next, f->scratch);
-	OK(philox_forward_commit(&next, &ticket));
+	OK(philox_pass_commit(&next, 0, &ticket));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 4), "the next");
 	draws_nothing(f, &view);
 }
@@ -67,7 +67,7 @@ PROMISE(lifetimes, a_view_ends_with_an_aborted_pass)
 	struct forward made = forward(f, region);
 	struct philox_pass pass, view;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream,
+	OK(philox_backward_begin(region, f->stream, made.ticket,
 				 PHILOX_PASS_ON_DEVICE, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	OK(philox_pass_abort(&pass));
@@ -111,14 +111,14 @@ GRAPH_PROMISE(lifetimes, an_eager_pass_that_ends_in_a_capture_does_it_no_harm)
 	draw(&pass, array);
 	copy = pass;
 	record_begin(f);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	cr_assert_eq(lost, 1);
 	OK(philox_forward_begin(region, f->side, PHILOX_PASS_ON_DEVICE,
 				&other));
 	cr_assert_neq(other.states, copy.states, "cells still in use");
 	still_captures(f);
 	draw(&other, f->scratch);
-	OK(philox_forward_commit(&other, &unused));
+	OK(philox_pass_commit(&other, 0, &unused));
 	captured_forward(f, region, PHILOX_PASS_INFERENCE, array);
 	graph = record_end(f);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 4), "beside");
@@ -155,7 +155,7 @@ static void fills_of_an_eager_pass(struct fixture *f, unsigned flags)
 	captured_forward(f, region, 0, array);
 	graph = record_end(f);
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &made.ticket));
+	OK(philox_pass_commit(&pass, 0, &made.ticket));
 	made.saw = read_numbers(f, f->scratch);
 	SAME(made.saw, predict(0, "layer", 0), "once it is over");
 	SAME(launch_forward(f, graph, region, array).saw,
@@ -241,7 +241,7 @@ GRAPH_PROMISE(lifetimes, a_view_ends_with_its_captured_pass)
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_pass_on(&pass, f->stream, &view));
 	draw(&view, array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	FAILS(philox_pass_bits(&view, 0, PHILOX_DTYPE_U32, four, array),
 	      PHILOX_ERROR_STATE);
 	graph = record_end(f);

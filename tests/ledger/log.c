@@ -161,28 +161,29 @@ PROMISE(logs, errors_of_passes)
 	     PHILOX_ERROR_LIMIT, "layer");
 	LOGS(log, philox_forward_begin(region, f->stream, 64, &pass),
 	     PHILOX_ERROR_INVALID, "layer");
-	LOGS(log, philox_backward_begin(other, one.ticket, f->stream, 0, &pass),
+	LOGS(log, philox_backward_begin(other, f->stream, one.ticket, 0, &pass),
 	     PHILOX_ERROR_MISMATCH, "other");
 	cr_assert_eq(log->entries[0].ticket.serial, one.ticket.serial);
 	cr_assert_eq(log->entries[0].ticket.region_key, one.ticket.region_key);
 	backward(f, &one, 0);
 	LOGS(log,
-	     philox_backward_begin(region, one.ticket, f->stream, 0, &pass),
+	     philox_backward_begin(region, f->stream, one.ticket, 0, &pass),
 	     PHILOX_ERROR_RELEASED, "layer");
 	cr_assert_eq(log->entries[0].ticket.serial, one.ticket.serial);
 	LOGS(log,
-	     philox_recompute_begin(region, one.ticket, f->stream, 0, &pass),
+	     philox_backward_begin(region, f->stream, one.ticket,
+				   PHILOX_PASS_RETAIN, &pass),
 	     PHILOX_ERROR_RELEASED, "layer");
-	LOGS(log, philox_ticket_release(region, one.ticket, f->stream),
+	LOGS(log, philox_ticket_release(region, f->stream, one.ticket),
 	     PHILOX_ERROR_RELEASED, "layer");
-	OK(philox_backward_begin(region, two.ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, two.ticket, 0, &pass));
 	LOGS(log,
-	     philox_backward_begin(region, two.ticket, f->stream, 0, &late),
+	     philox_backward_begin(region, f->stream, two.ticket, 0, &late),
 	     PHILOX_ERROR_BUSY, "layer");
-	LOGS(log, philox_ticket_release(region, two.ticket, f->stream),
+	LOGS(log, philox_ticket_release(region, f->stream, two.ticket),
 	     PHILOX_ERROR_BUSY, "layer");
-	LOGS(log, philox_forward_commit(&pass, &ticket), PHILOX_ERROR_STATE,
-	     "layer");
+	LOGS(log, philox_pass_commit(&pass, PHILOX_PASS_WARMUP, &ticket),
+	     PHILOX_ERROR_INVALID, "layer");
 	LOGS(log, philox_pass_states(&pass, &states), PHILOX_ERROR_STATE,
 	     "layer");
 	LOGS(log, philox_pass_rng(&pass, 0, 5, &rng), PHILOX_ERROR_INVALID,
@@ -195,10 +196,11 @@ PROMISE(logs, errors_of_passes)
 				 f->scratch, f->scratch),
 	     PHILOX_ERROR_INVALID, "layer");
 	cr_assert_str_eq(log->entries[0].op, "second");
-	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
-	OK(philox_recompute_begin(region, two.ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, NULL));
+	OK(philox_backward_begin(region, f->stream, two.ticket,
+				 PHILOX_PASS_RETAIN, &pass));
 	OK(philox_region_destroy(region));
-	LOGS(log, philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE,
+	LOGS(log, philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_STALE,
 	     "layer");
 	OK(philox_pass_abort(&pass));
 }
@@ -212,7 +214,7 @@ PROMISE(logs, errors_of_saved_contexts)
 
 	LOGS(log, philox_ticket_context(region, made.ticket, &saved),
 	     PHILOX_ERROR_NOT_FOUND, "layer");
-	OK(philox_ticket_release(region, made.ticket, f->stream));
+	OK(philox_ticket_release(region, f->stream, made.ticket));
 	LOGS(log, philox_ticket_context(region, made.ticket, &saved),
 	     PHILOX_ERROR_RELEASED, "layer");
 }
@@ -281,7 +283,7 @@ PROMISE(logs, errors_of_captures)
 	     PHILOX_ERROR_NOT_FOUND, "");
 	record_begin(f);
 	LOGS(log,
-	     philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
+	     philox_backward_begin(region, f->stream, made.ticket, 0, &pass),
 	     PHILOX_ERROR_MISMATCH, "layer");
 	FAILS(philox_stream_query(f->device, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
@@ -333,7 +335,7 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_region_pending_count(region, NULL), "pending");
 	NULL_LOGS(philox_forward_begin(region, f->stream, 0, NULL), "pass");
 	NULL_LOGS(
-		philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
+		philox_backward_begin(region, f->stream, made.ticket, 0, NULL),
 		"pass");
 	NULL_LOGS(philox_ticket_context(region, made.ticket, NULL), "saved");
 	NULL_LOGS(philox_ticket_attach(region, made.ticket, &made, NULL),
@@ -347,7 +349,7 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_pass_on(&pass, f->side, NULL), "view");
 	NULL_LOGS(philox_pass_rng(&pass, 0, 0, NULL), "rng");
 	NULL_LOGS(philox_pass_states(&pass, NULL), "states");
-	NULL_LOGS(philox_forward_commit(&pass, NULL), "ticket");
+	NULL_LOGS(philox_pass_commit(&pass, 0, NULL), "ticket");
 	NULL_LOGS(philox_pass_fill(&pass, 0, 0, NULL), "fill");
 	OK(philox_pass_abort(&pass));
 #undef NULL_LOGS
@@ -379,7 +381,7 @@ PROMISE(logs, a_message_stays_until_the_next_failure)
 	KEEPS_THE_MESSAGE(philox_forward_begin(other, f->side,
 					       PHILOX_PASS_ON_DEVICE, &second));
 	KEEPS_THE_MESSAGE(philox_pass_abort(&pass));
-	KEEPS_THE_MESSAGE(philox_forward_commit(&second, &ticket));
+	KEEPS_THE_MESSAGE(philox_pass_commit(&second, 0, &ticket));
 	KEEPS_THE_MESSAGE(philox_graph_destroy(graph));
 	KEEPS_THE_MESSAGE(philox_context_check(f->context, NULL));
 }
@@ -407,14 +409,14 @@ PROMISE(logs, a_message_stays_while_cells_are_in_use)
 		OK(philox_stream_launch_host(f->device, f->stream,
 					     sleep_a_little, &time,
 					     sizeof(time)));
-		KEEPS_THE_MESSAGE(philox_forward_commit(&pass, NULL));
+		KEEPS_THE_MESSAGE(philox_pass_commit(&pass, 0, NULL));
 	}
 	KEEPS_THE_MESSAGE(philox_region_destroy(region));
 	region = make_region(f, "other");
 	KEEPS_THE_MESSAGE(philox_forward_begin(
 		region, f->stream,
 		PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -474,8 +476,8 @@ GRAPH_PROMISE(logs, each_graph_that_was_launched_unannounced)
 
 	for (unsigned i = 0; i < 2; i++) {
 		graphs[i] = record_forward(f, region, 0, f->scratch);
-		OK(philox_native_exec_launch(f->device, native_exec(graphs[i]),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graphs[i])));
 	}
 	OK(philox_device_synchronize(f->device));
 	log = listen(f);
@@ -599,7 +601,7 @@ GRAPH_PROMISE(logs, leave_the_message_of_the_call_alone)
 	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
 	struct philox_pass pass;
 
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_device_synchronize(f->device));
 	OK(philox_graph_set_name(graph, "the step"));
 	OK(philox_context_set_log(f->context, fail_in_philox, NULL));
@@ -651,13 +653,13 @@ PROMISE(logs, may_call_philox)
 
 	forward(f, doomed);
 	OK(philox_context_set_log(f->context, talk, &talker));
-	FAILS(philox_backward_begin(region, use.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, use.ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	cr_assert_eq(talker.calls, 2);
 	FAILS(philox_graph_launch(back, f->stream, &use, 1),
 	      PHILOX_ERROR_MISMATCH);
 	cr_assert_eq(talker.calls, 4);
-	OK(philox_native_exec_launch(f->device, native_exec(back), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(back)));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_geq(talker.calls, 6);
@@ -699,7 +701,7 @@ PROMISE(logs, may_call_philox_when_launches_are_reported_at_the_end)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
 
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_device_synchronize(f->device));
 	told = 0;
 	OK(philox_context_set_log(f->context, ask, f->context));

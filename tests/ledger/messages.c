@@ -66,18 +66,19 @@ PROMISE(messages, a_flag_that_does_not_fit_is_named_with_the_reason)
 	     PHILOX_ERROR_INVALID,
 	     "region 'layer': PHILOX_PASS_RETAIN does not fit a forward: its ticket "
 	     "is kept anyway, until a backward uses it up");
-	SAYS(philox_backward_begin(region, ticket, f->stream,
+	SAYS(philox_backward_begin(region, f->stream, ticket,
 				   PHILOX_PASS_INFERENCE, &pass),
 	     PHILOX_ERROR_INVALID,
 	     "region 'layer': PHILOX_PASS_INFERENCE does not fit a backward: it "
 	     "says of a forward that no backward will come");
-	SAYS(philox_recompute_begin(region, ticket, f->stream,
-				    PHILOX_PASS_WARMUP, &pass),
+	SAYS(philox_backward_begin(region, f->stream, ticket,
+				   PHILOX_PASS_WARMUP | PHILOX_PASS_RETAIN,
+				   &pass),
 	     PHILOX_ERROR_INVALID,
 	     "region 'layer': PHILOX_PASS_WARMUP does not fit a backward: only a "
 	     "forward can be tried without reserving numbers");
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	SAYS(philox_backward_commit(&pass, PHILOX_PASS_ON_DEVICE),
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	SAYS(philox_pass_commit(&pass, PHILOX_PASS_ON_DEVICE, NULL),
 	     PHILOX_ERROR_INVALID,
 	     "region 'layer': PHILOX_PASS_ON_DEVICE does not fit the end of a "
 	     "backward: a pass gets its cells when it begins");
@@ -139,11 +140,12 @@ PROMISE(messages, a_recompute_that_finds_a_broken_capture)
 	OK(philox_capture_begin(f->context, f->stream));
 	FAILS(philox_stream_synchronize(f->device, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
-	FAILS(philox_recompute_begin(region, none, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, none, PHILOX_PASS_RETAIN,
+				    &pass),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
 	FAILS(philox_capture_end(f->context, f->stream, &graph),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
-	NAMES("found invalidated by philox_recompute_begin() of region "
+	NAMES("found invalidated by philox_backward_begin() of region "
 	      "'layer'; capture ");
 }
 
@@ -164,11 +166,12 @@ PROMISE(messages, one_and_many_things_that_are_in_the_way)
 	SAYS(philox_generator_destroy(generator), PHILOX_ERROR_BUSY,
 	     "the generator still has 2 regions");
 	ticket = forward(f, region).ticket;
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass[0]));
-	SAYS(philox_ticket_release(region, ticket, f->stream),
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass[0]));
+	SAYS(philox_ticket_release(region, f->stream, ticket),
 	     PHILOX_ERROR_BUSY, "region 'layer': 1 pass of ticket 1 is open");
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass[1]));
-	SAYS(philox_ticket_release(region, ticket, f->stream),
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass[1]));
+	SAYS(philox_ticket_release(region, f->stream, ticket),
 	     PHILOX_ERROR_BUSY,
 	     "region 'layer': 2 passes of ticket 1 are open");
 	SAYS(philox_context_save(f->context, "/nowhere/x"), PHILOX_ERROR_BUSY,
@@ -211,19 +214,25 @@ PROMISE(messages, a_pass_and_a_stream_of_different_captures)
 	     PHILOX_ERROR_STATE, text);
 }
 
-PROMISE(messages, a_pass_of_the_other_kind)
+PROMISE(messages, what_a_commit_is_given)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	SAYS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STATE,
-	     "region 'layer': the pass is a forward, not a backward");
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	SAYS(philox_forward_commit(&pass, &ticket), PHILOX_ERROR_STATE,
-	     "region 'layer': the pass is a backward, not a forward");
+	SAYS(philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_INVALID,
+	     "region 'layer': ticket is NULL");
+	SAYS(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, &ticket),
+	     PHILOX_ERROR_INVALID,
+	     "region 'layer': PHILOX_PASS_RETAIN does not fit the end of a "
+	     "forward: its ticket is kept anyway, until a backward uses it up");
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	SAYS(philox_pass_commit(&pass, PHILOX_PASS_WARMUP, NULL),
+	     PHILOX_ERROR_INVALID,
+	     "region 'layer': PHILOX_PASS_WARMUP does not fit the end of a "
+	     "backward: only a forward can be tried without reserving numbers");
 }
 
 /* --- arguments ------------------------------------------------------------ */

@@ -18,8 +18,8 @@ static void is_closed(struct fixture *f, struct philox_pass *pass)
 	const struct philox_state *states;
 	struct philox_span span = {.count = 4};
 
-	FAILS(philox_forward_commit(pass, &ticket), PHILOX_ERROR_STATE);
-	FAILS(philox_backward_commit(pass, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(pass, 0, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(pass, 0, NULL), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(pass), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, span, f->scratch),
 	      PHILOX_ERROR_STATE);
@@ -38,15 +38,15 @@ PROMISE(pass_refusals, passes_that_are_over)
 
 	is_closed(f, &pass);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	before = look(f, region);
 	is_closed(f, &pass);
 	unchanged(f, region, &before);
-	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_PASS_RETAIN,
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
 				 &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	is_closed(f, &pass);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_abort(&pass));
 	is_closed(f, &pass);
 	unchanged(f, region, &before);
@@ -73,12 +73,12 @@ PROMISE(pass_refusals, passes_whose_begin_failed)
 				   fill_with_garbage(&pass)),
 	      PHILOX_ERROR_INVALID);
 	is_closed(f, &pass);
-	FAILS(philox_backward_begin(region, none, f->stream, 0,
+	FAILS(philox_backward_begin(region, f->stream, none, 0,
 				    fill_with_garbage(&pass)),
 	      PHILOX_ERROR_MISMATCH);
 	is_closed(f, &pass);
-	FAILS(philox_recompute_begin(region, none, f->stream, 0,
-				     fill_with_garbage(&pass)),
+	FAILS(philox_backward_begin(region, f->stream, none, PHILOX_PASS_RETAIN,
+				    fill_with_garbage(&pass)),
 	      PHILOX_ERROR_MISMATCH);
 	is_closed(f, &pass);
 	OK(philox_region_destroy(region));
@@ -97,13 +97,13 @@ PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	copy = pass;
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	before = look(f, region);
-	FAILS(philox_forward_commit(&copy, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&copy, 0, &ticket), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
 	unchanged(f, region, &before);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* The other passes keep the ticket alive; the copy must not end one of them. */
@@ -114,39 +114,45 @@ PROMISE(pass_refusals, a_copy_of_a_backward_that_is_over_while_others_read)
 	struct philox_pass reader, pass, copy;
 	struct ledger_view before = look(f, region);
 
-	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &reader));
+	OK(philox_backward_begin(region, f->stream, made.ticket,
+				 PHILOX_PASS_RETAIN, &reader));
 	for (unsigned i = 0; i < 2; i++) {
-		OK(philox_backward_begin(region, made.ticket, f->stream, 0,
+		OK(philox_backward_begin(region, f->stream, made.ticket, 0,
 					 &pass));
 		copy = pass;
 		if (i == 0)
 			OK(philox_pass_abort(&pass));
 		else
-			OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
-		FAILS(philox_backward_commit(&copy, 0), PHILOX_ERROR_STATE);
+			OK(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, NULL));
+		FAILS(philox_pass_commit(&copy, 0, NULL), PHILOX_ERROR_STATE);
 		FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
 		unchanged(f, region, &before);
 	}
 	draw(&reader, f->scratch);
-	OK(philox_backward_commit(&reader, 0));
+	OK(philox_pass_commit(&reader, 0, NULL));
 	SAME(read_numbers(f, f->scratch), made.saw, "the reader goes on");
 	backward(f, &made, 0);
 }
 
-PROMISE(pass_refusals, ending_a_pass_as_the_other_kind)
+PROMISE(pass_refusals, commits_with_what_does_not_fit_the_pass)
 {
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_ticket ticket;
+	struct philox_ticket ticket, none = {1, 1};
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STATE);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	FAILS(philox_forward_commit(&pass, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, &ticket),
+	      PHILOX_ERROR_INVALID);
 	PENDING(region, 1);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	FAILS(philox_pass_commit(&pass, PHILOX_PASS_ON_DEVICE, NULL),
+	      PHILOX_ERROR_INVALID);
+	PENDING(region, 1);
+	OK(philox_pass_commit(&pass, 0, &none));
 	PENDING(region, 0);
+	cr_assert(!none.region_key && !none.serial);
 }
 
 PROMISE(pass_refusals, a_view_committed_or_aborted)
@@ -155,12 +161,12 @@ PROMISE(pass_refusals, a_view_committed_or_aborted)
 	struct forward made = forward(f, region);
 	struct philox_pass pass, view;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
-	FAILS(philox_backward_commit(&view, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&view, 0, NULL), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(&view), PHILOX_ERROR_STATE);
 	PENDING(region, 1);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 PROMISE(pass_refusals, flags_that_do_not_belong)
@@ -180,15 +186,15 @@ PROMISE(pass_refusals, flags_that_do_not_belong)
 					   &pass),
 		      PHILOX_ERROR_INVALID);
 	for (size_t i = 0; i < 4; i++)
-		FAILS(philox_backward_begin(region, made.ticket, f->stream,
+		FAILS(philox_backward_begin(region, f->stream, made.ticket,
 					    not_backward[i], &pass),
 		      PHILOX_ERROR_INVALID);
 	unchanged(f, region, &before);
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
-	FAILS(philox_backward_commit(&pass, PHILOX_PASS_INFERENCE),
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
+	FAILS(philox_pass_commit(&pass, PHILOX_PASS_INFERENCE, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_commit(&pass, 64), PHILOX_ERROR_INVALID);
-	OK(philox_backward_commit(&pass, 0));
+	FAILS(philox_pass_commit(&pass, 64, NULL), PHILOX_ERROR_INVALID);
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void never_called(void *saved, philox_stream stream)
@@ -209,13 +215,14 @@ PROMISE(pass_refusals, null_arguments_of_passes)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_forward_begin(region, f->stream, 0, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_begin(NULL, made.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(NULL, f->stream, made.ticket, 0, &pass),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
+	FAILS(philox_backward_begin(region, f->stream, made.ticket, 0, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_recompute_begin(region, made.ticket, f->stream, 0, NULL),
+	FAILS(philox_backward_begin(region, f->stream, made.ticket,
+				    PHILOX_PASS_RETAIN, NULL),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_ticket_release(NULL, made.ticket, f->stream),
+	FAILS(philox_ticket_release(NULL, f->stream, made.ticket),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_ticket_context(NULL, made.ticket, &saved),
 	      PHILOX_ERROR_INVALID);
@@ -227,14 +234,14 @@ PROMISE(pass_refusals, null_arguments_of_passes)
 	      PHILOX_ERROR_INVALID);
 	unchanged(f, region, &before);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	FAILS(philox_forward_commit(&pass, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_states(&pass, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_rng(&pass, 0, 0, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_on(&pass, f->side, NULL), PHILOX_ERROR_INVALID);
-	OK(philox_forward_commit(&pass, &ticket));
-	FAILS_EITHER(philox_forward_commit(NULL, &ticket), PHILOX_ERROR_INVALID,
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	FAILS_EITHER(philox_pass_commit(NULL, 0, &ticket), PHILOX_ERROR_INVALID,
 		     PHILOX_ERROR_STATE);
-	FAILS_EITHER(philox_backward_commit(NULL, 0), PHILOX_ERROR_INVALID,
+	FAILS_EITHER(philox_pass_commit(NULL, 0, NULL), PHILOX_ERROR_INVALID,
 		     PHILOX_ERROR_STATE);
 	FAILS_EITHER(philox_pass_abort(NULL), PHILOX_ERROR_INVALID,
 		     PHILOX_ERROR_STATE);
@@ -270,7 +277,7 @@ PROMISE(pass_refusals, operators_out_of_range)
 	OK(philox_device_synchronize(f->device));
 	cr_assert_eq(f->scratch[0], 0x5a5a5a5a, "nothing was drawn");
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 }
 
 PROMISE(pass_refusals, fills_name_region_and_operator)
@@ -325,8 +332,8 @@ PROMISE(pass_refusals, a_placeholder_of_another_context)
 					       PHILOX_CAPTURE_THREAD_LOCAL));
 		tickets[i] = captured_forward(f, regions[i], 0, f->scratch);
 		if (i == 1)
-			FAILS(philox_backward_begin(regions[1], tickets[0],
-						    f->stream, 0, &pass),
+			FAILS(philox_backward_begin(regions[1], f->stream,
+						    tickets[0], 0, &pass),
 			      PHILOX_ERROR_MISMATCH);
 		captured_backward(f, regions[i], tickets[i], 0, f->scratch);
 		OK(philox_stream_end_capture(f->device, f->stream, &native));
@@ -345,12 +352,12 @@ PROMISE(pass_refusals, passes_of_a_destroyed_region)
 	struct philox_ticket ticket;
 
 	OK(philox_forward_begin(region, f->stream, 0, &forward_pass));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0,
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0,
 				 &backward_pass));
 	OK(philox_region_destroy(region));
-	FAILS(philox_forward_commit(&forward_pass, &ticket),
+	FAILS(philox_pass_commit(&forward_pass, 0, &ticket),
 	      PHILOX_ERROR_STALE);
-	FAILS(philox_backward_commit(&backward_pass, 0), PHILOX_ERROR_STALE);
+	FAILS(philox_pass_commit(&backward_pass, 0, NULL), PHILOX_ERROR_STALE);
 	OK(philox_pass_abort(&forward_pass));
 	OK(philox_pass_abort(&backward_pass));
 }
@@ -363,7 +370,7 @@ PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
 	struct philox_ticket ticket;
 	struct ledger_view before;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
 	OK(philox_forward_begin(region, f->stream, 0, &tracked));
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&inference));
@@ -371,9 +378,9 @@ PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
 	region = make_region(f, "layer");
 	made = forward(f, region);
 	before = look(f, region);
-	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE);
-	FAILS(philox_forward_commit(&tracked, &ticket), PHILOX_ERROR_STALE);
-	FAILS(philox_forward_commit(&inference, NULL), PHILOX_ERROR_STALE);
+	FAILS(philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_STALE);
+	FAILS(philox_pass_commit(&tracked, 0, &ticket), PHILOX_ERROR_STALE);
+	FAILS(philox_pass_commit(&inference, 0, NULL), PHILOX_ERROR_STALE);
 	unchanged(f, region, &before);
 	OK(philox_pass_abort(&pass));
 	OK(philox_pass_abort(&tracked));
@@ -392,10 +399,10 @@ PROMISE(pass_refusals, a_destroyed_region)
 	OK(philox_region_destroy(region));
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_STALE);
-	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, made.ticket, 0, &pass),
 	      PHILOX_ERROR_STALE);
 	FAILS(philox_region_pending_count(region, &count), PHILOX_ERROR_STALE);
-	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	FAILS(philox_ticket_release(region, f->stream, made.ticket),
 	      PHILOX_ERROR_STALE);
 	FAILS(philox_region_destroy(region), PHILOX_ERROR_STALE);
 	cr_assert_eq(philox_region_cell_count(region), 0);

@@ -48,13 +48,14 @@ PROMISE(saved_context, is_released_once_when_the_ticket_is_used_up)
 	OK(philox_ticket_context(region, made.ticket, &saved));
 	cr_assert_eq(saved, &activations);
 	backward(f, &made, PHILOX_PASS_RETAIN);
-	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, made.ticket,
+				 PHILOX_PASS_RETAIN, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
 	OK(philox_pass_abort(&pass));
 	cr_assert_eq(released.calls, 0, "kept by retain, recompute and abort");
-	OK(philox_backward_begin(region, made.ticket, f->side, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f->side, made.ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	RELEASED_ONCE_ON(f->side);
 	FAILS(philox_ticket_context(region, made.ticket, &saved),
 	      PHILOX_ERROR_RELEASED);
@@ -66,9 +67,10 @@ PROMISE(saved_context, waits_for_the_last_open_pass_of_its_ticket)
 	struct forward made = forward_with_context(f, region);
 	struct philox_pass reader, consumer;
 
-	OK(philox_recompute_begin(region, made.ticket, f->side, 0, &reader));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &consumer));
-	OK(philox_backward_commit(&consumer, 0));
+	OK(philox_backward_begin(region, f->side, made.ticket,
+				 PHILOX_PASS_RETAIN, &reader));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &consumer));
+	OK(philox_pass_commit(&consumer, 0, NULL));
 	cr_assert_eq(released.calls, 0);
 	OK(philox_pass_abort(&reader));
 	cr_assert_eq(released.calls, 1);
@@ -79,9 +81,9 @@ PROMISE(saved_context, is_released_with_its_ticket)
 	struct philox_region *region = make_region(f, "layer");
 	struct forward made = forward_with_context(f, region);
 
-	OK(philox_ticket_release(region, made.ticket, f->side));
+	OK(philox_ticket_release(region, f->side, made.ticket));
 	RELEASED_ONCE_ON(f->side);
-	FAILS(philox_ticket_release(region, made.ticket, f->side),
+	FAILS(philox_ticket_release(region, f->side, made.ticket),
 	      PHILOX_ERROR_RELEASED);
 	RELEASED_ONCE_ON(f->side);
 }
@@ -176,7 +178,7 @@ PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
 	memset(&released, 0, sizeof(released));
 	OK(philox_ticket_attach(callback_region, made.ticket, &activations,
 				call_philox));
-	OK(philox_ticket_release(callback_region, made.ticket, f->side));
+	OK(philox_ticket_release(callback_region, f->side, made.ticket));
 	RELEASED_ONCE_ON(f->side);
 }
 
@@ -189,15 +191,16 @@ PROMISE(saved_context, is_given_and_taken_while_a_backward_is_open)
 	void *saved = NULL;
 
 	memset(&released, 0, sizeof(released));
-	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &reader));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &consumer));
+	OK(philox_backward_begin(region, f->stream, made.ticket,
+				 PHILOX_PASS_RETAIN, &reader));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &consumer));
 	OK(philox_ticket_attach(region, made.ticket, &activations, on_release));
 	OK(philox_ticket_context(region, made.ticket, &saved));
 	cr_assert_eq(saved, &activations);
-	OK(philox_backward_commit(&consumer, 0));
+	OK(philox_pass_commit(&consumer, 0, NULL));
 	FAILS(philox_ticket_context(region, made.ticket, &saved),
 	      PHILOX_ERROR_RELEASED);
-	OK(philox_backward_commit(&reader, 0));
+	OK(philox_pass_commit(&reader, 0, NULL));
 	RELEASED_ONCE_ON(f->stream);
 }
 
@@ -229,7 +232,7 @@ static struct philox_pass *begin_in_context(struct fixture *f,
 
 	memset(&released, 0, sizeof(released));
 	OK(philox_ticket_attach(of->region, of->ticket, pass, unmap));
-	OK(philox_backward_begin(of->region, of->ticket, f->stream, flags,
+	OK(philox_backward_begin(of->region, f->stream, of->ticket, flags,
 				 pass));
 	return pass;
 }
@@ -238,8 +241,8 @@ PROMISE(saved_context, may_hold_the_pass_that_is_committed)
 {
 	struct forward made = forward(f, make_region(f, "layer"));
 
-	OK(philox_backward_commit(
-		begin_in_context(f, &made, PHILOX_PASS_ON_DEVICE), 0));
+	OK(philox_pass_commit(begin_in_context(f, &made, PHILOX_PASS_ON_DEVICE),
+			      0, NULL));
 	cr_assert_eq(released.calls, 1);
 	cr_assert_eq(released.stream, f->stream);
 }
@@ -251,9 +254,9 @@ PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
 		begin_in_context(f, &made, PHILOX_PASS_RETAIN);
 	struct philox_pass consumer;
 
-	OK(philox_backward_begin(made.region, made.ticket, f->side, 0,
+	OK(philox_backward_begin(made.region, f->side, made.ticket, 0,
 				 &consumer));
-	OK(philox_backward_commit(&consumer, 0));
+	OK(philox_pass_commit(&consumer, 0, NULL));
 	cr_assert_eq(released.calls, 0);
 	OK(philox_pass_abort(reader));
 	cr_assert_eq(released.calls, 1);

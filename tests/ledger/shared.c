@@ -194,11 +194,11 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 	OK(philox_pass_abort(&pass));
 	forward(f, two);
 	OK(philox_forward_begin(one, f->stream, PHILOX_PASS_INFERENCE, &pass));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_forward_begin(one, f->stream, 0, &pass));
 	OK(philox_region_destroy(one));
 	OK(philox_forward_begin(two, f->stream, 0, &second));
-	OK(philox_forward_commit(&second, &ticket));
+	OK(philox_pass_commit(&second, 0, &ticket));
 	OK(philox_pass_abort(&pass));
 	OK(philox_graph_destroy(graph));
 }
@@ -221,7 +221,7 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	backward(f, &made[0], 0);
 	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
 	      PHILOX_ERROR_BUSY);
-	OK(philox_backward_begin(one, made[1].ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(one, f->stream, made[1].ticket, 0, &pass));
 	OK(philox_pass_abort(&pass));
 	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
 	      PHILOX_ERROR_BUSY);
@@ -233,7 +233,7 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
 	      PHILOX_ERROR_BUSY);
-	OK(philox_forward_commit(&open, NULL));
+	OK(philox_pass_commit(&open, 0, NULL));
 	forward(f, two);
 	OK(philox_graph_launch(warm_up, f->stream, &use, 1));
 	OK(philox_graph_destroy(warm_up));
@@ -252,7 +252,7 @@ GRAPH_PROMISE(shared, two_open_forwards_in_a_capture_are_refused)
 	FAILS(philox_forward_begin(two, f->stream, 0, &second),
 	      PHILOX_ERROR_BUSY);
 	NAMES("'one'");
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	captured_forward(f, two, 0, f->scratch);
 	OK(philox_graph_destroy(record_end(f)));
 }
@@ -268,10 +268,10 @@ PROMISE(shared, other_regions_of_the_generator_are_not_concerned)
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	forward(f, plain);
-	OK(philox_forward_commit(&open, NULL));
+	OK(philox_pass_commit(&open, 0, NULL));
 	FAILS(philox_forward_begin(region, f->stream, 0, &open),
 	      PHILOX_ERROR_BUSY);
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	forward(f, region);
 }
 

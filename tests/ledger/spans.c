@@ -120,7 +120,7 @@ SPANS_PROMISE(overlapping_ones_of_an_open_forward_are_reported)
 		cr_assert_eq(warnings.last.ticket.serial, 1);
 		cr_assert_eq(warnings.last.capture_id, 0);
 	}
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_forward_begin(site.region, f->stream, 0, &pass));
 	draw_span(&pass, 0, site.out, 0, 100); /* another forward */
 	WARNED(1);
@@ -202,7 +202,7 @@ SPANS_PROMISE(a_forward_that_owes_nothing_is_watched_too)
 	draw_span(&pass, 0, site.out, 0, 8);
 	draw_span(&pass, 0, site.out, 0, 8);
 	WARNED(1);
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* They all draw what the next forward will draw. */
@@ -253,11 +253,11 @@ SPANS_PROMISE(a_backward_may_draw_again_and_again)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(site.region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(site.region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(site.region, f->stream, ticket, 0, &pass));
 	draw_span(&pass, 0, site.out, 0, 100);
 	draw_span(&pass, 0, site.out, 0, 100);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	WARNED(0);
 }
 
@@ -279,13 +279,13 @@ SPANS_PROMISE(captured_forwards_are_watched_as_eager_ones_are)
 		draw_span(&pass, 2, site.out, 4, 8);
 		draw_span(&pass, 2, site.out, 4, 8);
 		WARNED(i + 1);
-		OK(philox_forward_commit(&pass, &placeholder));
+		OK(philox_pass_commit(&pass, 0, &placeholder));
 	}
-	OK(philox_backward_begin(site.region, placeholder, f->stream, 0,
+	OK(philox_backward_begin(site.region, f->stream, placeholder, 0,
 				 &pass));
 	draw_span(&pass, 2, site.out, 0, 8);
 	draw_span(&pass, 2, site.out, 0, 8);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	WARNED(2);
 	if (reports(f)) {
 		cr_assert(strstr(warnings.text, "pass 1 of capture "));

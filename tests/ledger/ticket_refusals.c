@@ -22,19 +22,19 @@ static void nobody_takes(struct fixture *f, struct philox_region *region,
 	struct philox_pass pass = {0};
 	void *saved;
 
-	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream, 0, &pass),
+	FAILS_EITHER(philox_backward_begin(region, f->stream, ticket, 0, &pass),
 		     one, other);
-	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
+	FAILS_EITHER(philox_backward_begin(region, f->stream, ticket,
 					   PHILOX_PASS_RETAIN, &pass),
 		     one, other);
-	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
+	FAILS_EITHER(philox_backward_begin(region, f->stream, ticket,
 					   PHILOX_PASS_ON_DEVICE, &pass),
 		     one, other);
-	FAILS_EITHER(
-		philox_recompute_begin(region, ticket, f->stream, 0, &pass),
-		one, other);
+	FAILS_EITHER(philox_backward_begin(region, f->stream, ticket,
+					   PHILOX_PASS_RETAIN, &pass),
+		     one, other);
 	cr_assert_null(pass.region, "outputs are written on success only");
-	FAILS_EITHER(philox_ticket_release(region, ticket, f->stream), one,
+	FAILS_EITHER(philox_ticket_release(region, f->stream, ticket), one,
 		     other);
 	FAILS_EITHER(philox_ticket_attach(region, ticket, &saved, never_called),
 		     one, other);
@@ -53,7 +53,7 @@ PROMISE(ticket_refusals, tickets_that_are_used_up)
 	before = look(f, region);
 	nobody_takes(f, region, used.ticket, PHILOX_ERROR_RELEASED,
 		     PHILOX_ERROR_RELEASED);
-	FAILS(philox_backward_begin(region, used.ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, used.ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	NAMES("layer");
 	snprintf(serial, sizeof(serial), "%d", (int)used.ticket.serial);
@@ -95,7 +95,7 @@ PROMISE(ticket_refusals, tickets_of_other_regions_and_garbage)
 
 	nobody_takes(f, region, strange.ticket, PHILOX_ERROR_MISMATCH,
 		     PHILOX_ERROR_MISMATCH);
-	FAILS(philox_backward_begin(region, strange.ticket, f->stream, 0,
+	FAILS(philox_backward_begin(region, f->stream, strange.ticket, 0,
 				    &pass),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("layer");
@@ -119,7 +119,7 @@ PROMISE(ticket_refusals, tickets_whose_forward_is_open)
 	nobody_takes(f, region, pass.ticket, PHILOX_ERROR_STATE,
 		     PHILOX_ERROR_STATE);
 	PENDING(region, 1);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(read_numbers(f, f->scratch),
 	     backward_numbers(f, region, ticket, 0), "undisturbed");
 }
@@ -130,17 +130,18 @@ PROMISE(ticket_refusals, releasing_a_ticket_in_use)
 	struct forward made = forward(f, region);
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
-	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &pass));
+	FAILS(philox_ticket_release(region, f->stream, made.ticket),
 	      PHILOX_ERROR_BUSY);
 	OK(philox_pass_abort(&pass));
-	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &pass));
-	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	OK(philox_backward_begin(region, f->stream, made.ticket,
+				 PHILOX_PASS_RETAIN, &pass));
+	FAILS(philox_ticket_release(region, f->stream, made.ticket),
 	      PHILOX_ERROR_BUSY);
 	draw(&pass, f->scratch);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	SAME(read_numbers(f, f->scratch), made.saw, "undisturbed");
-	OK(philox_ticket_release(region, made.ticket, f->stream));
+	OK(philox_ticket_release(region, f->stream, made.ticket));
 }
 
 PROMISE(ticket_refusals, a_second_consuming_backward)
@@ -149,14 +150,14 @@ PROMISE(ticket_refusals, a_second_consuming_backward)
 	struct forward made = forward(f, region);
 	struct philox_pass first, second;
 
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &first));
-	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &second),
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &first));
+	FAILS(philox_backward_begin(region, f->stream, made.ticket, 0, &second),
 	      PHILOX_ERROR_BUSY);
 	NAMES("layer");
 	PENDING(region, 1);
 	OK(philox_pass_abort(&first));
-	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &second));
-	OK(philox_backward_commit(&second, 0));
+	OK(philox_backward_begin(region, f->stream, made.ticket, 0, &second));
+	OK(philox_pass_commit(&second, 0, NULL));
 }
 
 /* --- failures of the device ----------------------------------------------- */
@@ -173,18 +174,18 @@ static int one_round_with_failure(struct fixture *f,
 	OK(philox_device_fail(f->device, operation, n, PHILOX_ERROR_DEVICE));
 	if (philox_forward_begin(region, f->stream, flags, &pass) != PHILOX_OK)
 		return 1;
-	if (philox_forward_commit(&pass, &ticket) != PHILOX_OK) {
+	if (philox_pass_commit(&pass, 0, &ticket) != PHILOX_OK) {
 		OK(philox_pass_abort(&pass));
 		return 1;
 	}
-	if (philox_backward_begin(region, ticket, f->stream, flags, &pass) !=
+	if (philox_backward_begin(region, f->stream, ticket, flags, &pass) !=
 	    PHILOX_OK) {
-		OK(philox_ticket_release(region, ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, ticket));
 		return 1;
 	}
-	if (philox_backward_commit(&pass, 0) != PHILOX_OK) {
+	if (philox_pass_commit(&pass, 0, NULL) != PHILOX_OK) {
 		OK(philox_pass_abort(&pass));
-		OK(philox_ticket_release(region, ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, ticket));
 		failed = 1;
 	}
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));

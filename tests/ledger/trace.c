@@ -90,7 +90,7 @@ static struct philox_ticket pass_forward(struct fixture *f,
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -122,10 +122,11 @@ PROMISE(trace, has_an_arrow_for_each_pass_of_a_ticket)
 	struct philox_ticket ticket = pass_forward(f, region);
 	struct philox_pass again, pass;
 
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &again));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&again, 0));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &again));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&again, 0, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	philox_context_destroy(context);
 	read_trace();
 	LINES(2, "\"ph\":\"s\"", "\"name\":\"ticket 1\"");

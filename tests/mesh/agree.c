@@ -74,7 +74,7 @@ static struct philox_ticket forward_of(struct philox_region *region)
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, NULL, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -83,8 +83,8 @@ static void backward_of(struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, NULL, flags, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, NULL, ticket, flags, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void make_table(struct rank *rank, uint32_t count)
@@ -195,7 +195,7 @@ static void one_inference_ahead(struct rank *rank)
 
 	OK(philox_forward_begin(region_of(rank, "block"), NULL,
 				PHILOX_PASS_INFERENCE, &pass));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void another_seed(struct rank *rank)
@@ -235,8 +235,8 @@ static void a_region_more(struct rank *rank)
 
 static void a_ticket_released(struct rank *rank)
 {
-	OK(philox_ticket_release(region_of(rank, "block"),
-				 ticket_of(rank, "block", 1), NULL));
+	OK(philox_ticket_release(region_of(rank, "block"), NULL,
+				 ticket_of(rank, "block", 1)));
 }
 
 static void a_ticket_used_up(struct rank *rank)
@@ -369,16 +369,17 @@ static void a_recompute_open(struct rank *rank)
 {
 	struct philox_pass pass;
 
-	OK(philox_recompute_begin(region_of(rank, "block"),
-				  ticket_of(rank, "block", 2), NULL, 0, &pass));
+	OK(philox_backward_begin(region_of(rank, "block"), NULL,
+				 ticket_of(rank, "block", 2),
+				 PHILOX_PASS_RETAIN, &pass));
 }
 
 static void a_backward_open(struct rank *rank)
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region_of(rank, "block"),
-				 ticket_of(rank, "block", 2), NULL, 0, &pass));
+	OK(philox_backward_begin(region_of(rank, "block"), NULL,
+				 ticket_of(rank, "block", 2), 0, &pass));
 }
 
 /* A consuming backward that ends while a recompute is still open. */

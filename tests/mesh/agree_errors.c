@@ -25,7 +25,7 @@ static struct philox_region *make_layer(struct philox_context *context,
 	struct philox_ticket ticket;
 
 	OK(philox_forward_begin(region, NULL, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return region;
 }
 
@@ -35,7 +35,7 @@ static void step_ahead(struct philox_region *region)
 	struct philox_ticket ticket;
 
 	OK(philox_forward_begin(region, NULL, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 }
 
 /* Of all ranks; that of rank 4 is remembered. */

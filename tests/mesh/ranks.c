@@ -79,7 +79,7 @@ static struct philox_ticket go_forth(struct play *p, enum kind kind,
 
 	OK(philox_forward_begin(p->region[kind][rank], p->f->stream, 0, &pass));
 	fill(p, kind, rank, &pass);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -88,10 +88,10 @@ static void go_back(struct play *p, enum kind kind, unsigned rank,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(p->region[kind][rank], ticket, p->f->stream,
+	OK(philox_backward_begin(p->region[kind][rank], p->f->stream, ticket,
 				 flags, &pass));
 	fill(p, kind, rank, &pass);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void capture(struct play *p, enum kind kind, unsigned rank)

@@ -211,14 +211,14 @@ static void end_ticket(struct walk *walk, const struct tested *tested,
 	if (!ticket.region_key)
 		return;
 	if (roll(walk, 2)) {
-		OK(philox_ticket_release(tested->region, ticket,
-					 walk->f->stream));
+		OK(philox_ticket_release(tested->region, walk->f->stream,
+					 ticket));
 		return;
 	}
-	OK(philox_backward_begin(tested->region, ticket, walk->f->stream, 0,
+	OK(philox_backward_begin(tested->region, walk->f->stream, ticket, 0,
 				 &pass));
 	resolve(walk, tested, &pass, &again);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	cr_assert_arr_eq(again.state, saw->state, cells * sizeof(saw->state[0]),
 			 "%s", tested->name);
 }
@@ -236,7 +236,7 @@ static void eager_forward(struct walk *walk)
 	OK(philox_forward_begin(tested->region, walk->f->stream,
 				flags[roll(walk, 4)], &pass));
 	resolve(walk, tested, &pass, &cells);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_device_synchronize(walk->f->device));
 	own_pass(walk, tested, &cells);
 	end_ticket(walk, tested, ticket, &cells);
@@ -272,7 +272,7 @@ static void record(struct walk *walk)
 			tested->region, walk->f->stream,
 			roll(walk, 2) ? PHILOX_PASS_INFERENCE : 0, &pass));
 		resolve(walk, tested, &pass, walk->cells[i]);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 	}
 	walk->graph = record_end(walk->f);
 }

@@ -78,7 +78,7 @@ static void add_region(struct fixture *f, struct keys *keys,
 			OK(philox_pass_rng(&pass, op, call, &rng));
 			add_key(keys, rng.state.seed);
 		}
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void add_root(struct fixture *f, struct keys *keys, uint32_t ops,

@@ -417,7 +417,7 @@ PROMISE(shards, a_stride_matters_between_rows_alone)
 	fill.out = part;
 	for (size_t i = 0; i < 4; i++) {
 		fill.span = spans[i];
-		OK(philox_memory_set(f->device, part, 0, 48, f->stream));
+		OK(philox_memory_set(f->device, f->stream, part, 0, 48));
 		OK(philox_rng_fill(f->device, f->stream, rng, &fill));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		cr_assert_arr_eq(part, whole, 48, "span %zu", i);

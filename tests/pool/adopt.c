@@ -94,7 +94,7 @@ POOL_PROMISE(pool_adopt, a_native_graph_keeps_its_memory_by_itself)
 	NAMES("'pool'");
 	OK(philox_pool_trim(pool, &trimmed));
 	cr_assert_eq(trimmed, 0, "an executable graph lives");
-	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native.exec));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_native_exec_destroy(f->device, native.exec));
 	OK(philox_pool_destroy(pool));
@@ -134,7 +134,7 @@ POOL_PROMISE(pool_adopt, another_exec_of_the_caller_keeps_memory)
 	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	OK(philox_graph_destroy(graph));
 	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_BUSY);
-	OK(philox_native_exec_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, exec));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_pool_destroy(pool));

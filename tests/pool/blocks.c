@@ -105,12 +105,12 @@ POOL_PROMISE(pool_blocks, a_branch_waits_for_another_one)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->stream));
+	OK(philox_event_record(f->device, f->stream, event));
 	OK(philox_event_wait(f->device, f->side, event));
 	fill_and_free(f, limited);
 	make_block(limited, f->stream, 1 << 20);
 	cr_assert_eq(pool_look(limited).waits, 1);
-	OK(philox_event_record(f->device, event, f->side));
+	OK(philox_event_record(f->device, f->side, event));
 	OK(philox_event_wait(f->device, f->stream, event));
 	pool_recorded(f, session);
 	OK(philox_event_destroy(f->device, event));
@@ -261,8 +261,8 @@ static void write_at(struct fixture *f, struct philox_pool_block block,
 		     size_t bytes, ptrdiff_t offset)
 {
 	(void)bytes;
-	OK(philox_memory_set(f->device, (char *)block.address + offset, 7, 1,
-			     f->stream));
+	OK(philox_memory_set(f->device, f->stream,
+			     (char *)block.address + offset, 7, 1));
 }
 
 POOL_PROMISE(pool_debug, zones_show_writes_outside)
@@ -273,8 +273,8 @@ POOL_PROMISE(pool_debug, zones_show_writes_outside)
 
 	OK(philox_pool_alloc(zoned, f->stream, 1000, 0, "logits", &block));
 	OK(philox_pool_alloc(zoned, f->stream, 512, 0, "other", &other));
-	OK(philox_memory_set(f->device, block.address, 1, 1000, f->stream));
-	OK(philox_memory_set(f->device, other.address, 1, 512, f->stream));
+	OK(philox_memory_set(f->device, f->stream, block.address, 1, 1000));
+	OK(philox_memory_set(f->device, f->stream, other.address, 1, 512));
 	OK(philox_pool_check_guards(zoned, f->stream));
 	OK(philox_pool_check_guards(pool, f->stream));
 	write_at(f, block, 1000, 1002);
@@ -299,7 +299,7 @@ POOL_PROMISE(pool_debug, patterns_are_nans)
 	struct philox_pool_block block = make_block(filled, f->stream, 1000);
 
 	cr_assert(holds_value(f, block.address, 1000, 0xff));
-	OK(philox_memory_set(f->device, block.address, 1, 1000, f->stream));
+	OK(philox_memory_set(f->device, f->stream, block.address, 1, 1000));
 	OK(philox_pool_free(filled, f->stream, block.address));
 	cr_assert(holds_value(f, block.address, 1000, 0xff));
 }

@@ -32,10 +32,10 @@ static void use_session(struct fixture *f, struct philox_pool *pool,
 
 	TWICE(philox_pool_alloc(pool, f->stream, BYTES, 0, "one", &one));
 	TWICE(philox_pool_alloc(pool, f->stream, 5000, 0, "two", &two));
-	TWICE(philox_memory_set(f->device, one.address, value, BYTES,
-				f->stream));
-	TWICE(philox_memory_copy(f->device, out, one.address, BYTES,
-				 f->stream));
+	TWICE(philox_memory_set(f->device, f->stream, one.address, value,
+				BYTES));
+	TWICE(philox_memory_copy(f->device, f->stream, out, one.address,
+				 BYTES));
 	TWICE(philox_pool_free(pool, f->stream, one.address));
 	TWICE(philox_pool_free(pool, f->stream, two.address));
 }

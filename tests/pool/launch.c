@@ -38,7 +38,7 @@ POOL_PROMISE(pool_launch, costs_one_call_more_and_none_in_a_strict_pool)
 	uint64_t calls;
 
 	record_begin(f);
-	OK(philox_memory_set(f->device, out, 3, BYTES, f->stream));
+	OK(philox_memory_set(f->device, f->stream, out, 3, BYTES));
 	without = record_end(f);
 	calls = launch_calls(f, without, f->stream);
 	cr_assert_eq(launch_calls(f, shared, f->stream), calls + 1);
@@ -69,8 +69,9 @@ static void share(const char *device, uint32_t flags)
 	}
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < GRAPHS; i++)
-			OK(philox_memory_set(f.device, out[i], 99, LARGE,
-					     i % 2 ? f.stream : f.side));
+			OK(philox_memory_set(f.device,
+					     i % 2 ? f.stream : f.side, out[i],
+					     99, LARGE));
 		OK(philox_device_synchronize(f.device));
 		for (unsigned i = 0; i < GRAPHS; i++)
 			OK(philox_graph_launch(graphs[(i + round) % GRAPHS],
@@ -158,7 +159,7 @@ POOL_PROMISE(pool_launch, keeps_its_turn_until_its_epilogue)
 	FAILS(philox_pool_session_begin(pool, f->side, &session),
 	      PHILOX_ERROR_BUSY);
 	NAMES("'one'");
-	OK(philox_native_exec_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, exec));
 	OK(philox_graph_epilogue(one, PHILOX_OK));
 	OK(philox_graph_launch(two, f->stream, NULL, 0));
 	cr_assert(holds_value(f, out, BYTES, 2));
@@ -283,19 +284,19 @@ POOL_PROMISE(pool_launch, in_another_order_reads_what_is_live)
 	struct philox_pool_block d = make_block(pool, f->stream, BYTES), e;
 	struct philox_graph *first, *second, *third;
 
-	OK(philox_memory_set(f->device, c.address, 1, BYTES, f->stream));
-	OK(philox_memory_set(f->device, d.address, 2, BYTES, f->stream));
+	OK(philox_memory_set(f->device, f->stream, c.address, 1, BYTES));
+	OK(philox_memory_set(f->device, f->stream, d.address, 2, BYTES));
 	first = pool_recorded(f, session);
 	session = pool_record(f, pool);
-	OK(philox_memory_copy(f->device, out, c.address, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, out, c.address, BYTES));
 	OK(philox_pool_free(pool, f->stream, c.address));
 	second = pool_recorded(f, session);
 	session = pool_record(f, pool);
 	e = make_block(pool, f->stream, BYTES);
 	cr_assert_eq(e.address, c.address);
 	cr_assert_neq(e.id, c.id, "another buffer at the same address");
-	OK(philox_memory_set(f->device, e.address, 3, BYTES, f->stream));
-	OK(philox_memory_copy(f->device, out, d.address, BYTES, f->stream));
+	OK(philox_memory_set(f->device, f->stream, e.address, 3, BYTES));
+	OK(philox_memory_copy(f->device, f->stream, out, d.address, BYTES));
 	third = pool_recorded(f, session);
 
 	OK(philox_graph_launch(first, f->stream, NULL, 0));

@@ -96,7 +96,7 @@ POOL_PROMISE(pool_order, nobody_has_the_memory_of_a_launch_on_its_way)
 	block = make_block(pool, f->stream, BYTES);
 	cr_assert_eq(block.address, kept.address, "its own");
 	OK(philox_pool_free(pool, f->stream, block.address));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->side));
+	OK(philox_native_exec_launch(f->device, f->side, native_exec(graph)));
 	OK(philox_graph_epilogue(graph, PHILOX_OK));
 	block = make_block(pool, f->side, BYTES);
 	cr_assert_neq(block.address, kept.address,

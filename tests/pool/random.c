@@ -44,7 +44,7 @@ static size_t some_bytes(struct program *p)
 
 static void order(struct program *p, philox_stream before, philox_stream after)
 {
-	OK(philox_event_record(p->f->device, p->event, before));
+	OK(philox_event_record(p->f->device, before, p->event));
 	OK(philox_event_wait(p->f->device, after, p->event));
 }
 
@@ -66,20 +66,20 @@ static size_t body(struct program *p, int value, unsigned char *out)
 		branch[i] = forks && below(p, 2) ? f->side : f->stream;
 		block = make_block(p->pool, branch[i], some_bytes(p));
 		if (below(p, 3) == 0) { /* a temporary, used again at once */
-			OK(philox_memory_set(f->device, block.address, 0,
-					     block.size, branch[i]));
+			OK(philox_memory_set(f->device, branch[i],
+					     block.address, 0, block.size));
 			OK(philox_pool_free(p->pool, branch[i], block.address));
 			block = make_block(p->pool, branch[i], some_bytes(p));
 		}
 		blocks[i] = block;
-		OK(philox_memory_set(f->device, block.address, value,
-				     block.size, branch[i]));
+		OK(philox_memory_set(f->device, branch[i], block.address, value,
+				     block.size));
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (bytes + blocks[i].size > MOST)
 			continue;
-		OK(philox_memory_copy(f->device, out + bytes, blocks[i].address,
-				      blocks[i].size, branch[i]));
+		OK(philox_memory_copy(f->device, branch[i], out + bytes,
+				      blocks[i].address, blocks[i].size));
 		bytes += blocks[i].size;
 		OK(philox_pool_free(p->pool, branch[i], blocks[i].address));
 		blocks[i].address = NULL;
@@ -211,8 +211,8 @@ static void begin(struct program *p)
 	for (int i = 0; i < STATICS; i++) {
 		p->statics[i] = make_block(p->pool, p->f->stream, 3000);
 		p->ids[i] = p->statics[i].id;
-		OK(philox_memory_set(p->f->device, p->statics[i].address,
-				     200 + i, 3000, p->f->stream));
+		OK(philox_memory_set(p->f->device, p->f->stream,
+				     p->statics[i].address, 200 + i, 3000));
 	}
 	OK(philox_pool_checkpoint_create(p->pool, &p->statics_only));
 }

@@ -28,12 +28,12 @@ POOL_PROMISE(pool_session, forks_of_a_capture_are_in_it)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->stream));
+	OK(philox_event_record(f->device, f->stream, event));
 	OK(philox_event_wait(f->device, f->side, event));
 	main = make_block(pool, f->stream, 600);
 	fork = make_block(pool, f->side, 600);
 	cr_assert_neq(main.address, fork.address);
-	OK(philox_event_record(f->device, event, f->side));
+	OK(philox_event_record(f->device, f->side, event));
 	OK(philox_event_wait(f->device, f->stream, event));
 	pool_recorded(f, session);
 	OK(philox_event_destroy(f->device, event));
@@ -91,7 +91,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->stream));
+	OK(philox_event_record(f->device, f->stream, event));
 	OK(philox_event_wait(f->device, f->side, event));
 	for (unsigned i = 0; i < 8; i++)
 		blocks[i] = make_block(pool, i % 2 ? f->side : f->stream, 600);
@@ -99,7 +99,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 		OK(philox_pool_free(pool, i % 3 ? f->side : f->stream,
 				    blocks[i].address));
 	cr_assert_neq(pool_look(pool).largest_free, pool_look(pool).mapped);
-	OK(philox_event_record(f->device, event, f->side));
+	OK(philox_event_record(f->device, f->side, event));
 	OK(philox_event_wait(f->device, f->stream, event));
 	pool_recorded(f, session);
 	OK(philox_event_destroy(f->device, event));

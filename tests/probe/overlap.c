@@ -119,7 +119,7 @@ static void capture_twice(struct twice *twice, struct philox_region *region)
 	probe_spin_on((cudaStream_t)stream, BETWEEN_US, 0);
 	TRY(philox_pass_uniform(&pass, 0, PHILOX_DTYPE_F32, whole, 0, 1,
 				twice->out));
-	TRY(philox_forward_commit(&pass, NULL));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_capture_end(twice->context, stream, &twice->graph));
 	TRY(philox_graph_native(twice->graph, &native, NULL));
 	twice->second = probe_exec((cudaGraph_t)native);

@@ -100,12 +100,12 @@ static void drop(const struct philox_pass *pass, void *h, size_t bytes)
 /* --- calls of the page, which must succeed -------------------------------- */
 
 #define philox_backward_begin(...)  TRY(philox_backward_begin(__VA_ARGS__))
-#define philox_backward_commit(...) TRY(philox_backward_commit(__VA_ARGS__))
+#define philox_pass_commit(...)     TRY(philox_pass_commit(__VA_ARGS__))
 #define philox_capture_begin(...)   TRY(philox_capture_begin(__VA_ARGS__))
 #define philox_capture_end(...)     TRY(philox_capture_end(__VA_ARGS__))
 #define philox_capture_param(...)   TRY(philox_capture_param(__VA_ARGS__))
 #define philox_forward_begin(...)   TRY(philox_forward_begin(__VA_ARGS__))
-#define philox_forward_commit(...)  TRY(philox_forward_commit(__VA_ARGS__))
+#define philox_pass_commit(...)     TRY(philox_pass_commit(__VA_ARGS__))
 #define philox_function_call(...)   TRY(philox_function_call(__VA_ARGS__))
 #define philox_function_create(...) TRY(philox_function_create(__VA_ARGS__))
 #define philox_graph_launch(...)    TRY(philox_graph_launch(__VA_ARGS__))
@@ -139,7 +139,7 @@ static void tell_loss(const void *address)
 {
 	float loss;
 
-	TRY(philox_memory_copy(device, &loss, address, sizeof(loss), stream));
+	TRY(philox_memory_copy(device, stream, &loss, address, sizeof(loss)));
 	TRY(philox_stream_synchronize(device, stream));
 	printf("loss %a\n", loss);
 }
@@ -152,7 +152,7 @@ static float *make_array(float value)
 	for (int i = 0; i < LARGEST; i++)
 		values[i] = value + (float)(i % 3);
 	TRY(philox_memory_alloc(device, sizeof(values), &array));
-	TRY(philox_memory_copy(device, array, values, sizeof(values), stream));
+	TRY(philox_memory_copy(device, stream, array, values, sizeof(values)));
 	TRY(philox_stream_synchronize(device, stream));
 	return array;
 }
@@ -202,7 +202,7 @@ static void train(void *const places[2])
 
 #include "call.inc"
 		tell_loss(out.address);
-		TRY(philox_output_release(runner, &out, stream));
+		TRY(philox_output_release(runner, stream, &out));
 		kinds[call.kind]++;
 	}
 	if (!kinds[PHILOX_CALL_REPLAY])

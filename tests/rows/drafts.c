@@ -127,11 +127,11 @@ static void decode_plainly(struct fixture *f, struct philox_rows *rows,
 	OK(philox_rows_set(rows, f->stream, NULL, &state, 1));
 	for (uint32_t i = 0; i < length_of(request); i++) {
 		model(request, i, i ? tokens[i - 1] : -1, logits);
-		OK(philox_memory_copy(f->device, there, logits, sizeof(logits),
-				      f->stream));
+		OK(philox_memory_copy(f->device, f->stream, there, logits,
+				      sizeof(logits)));
 		OK(philox_sample_rows(rows, f->stream, &first, &sample));
-		OK(philox_memory_copy(f->device, &tokens[i], token,
-				      sizeof(*token), f->stream));
+		OK(philox_memory_copy(f->device, f->stream, &tokens[i], token,
+				      sizeof(*token)));
 		OK(philox_stream_synchronize(f->device, f->stream));
 	}
 }
@@ -288,14 +288,14 @@ static void put_advance(struct server *s)
 
 static void copy(struct server *s, struct arrays *to, const struct arrays *from)
 {
-	OK(philox_memory_copy(s->f->device, to, from, sizeof(*to),
-			      s->f->stream));
+	OK(philox_memory_copy(s->f->device, s->f->stream, to, from,
+			      sizeof(*to)));
 	OK(philox_stream_synchronize(s->f->device, s->f->stream));
 }
 
 static void launch(struct server *s, philox_native_exec exec)
 {
-	OK(philox_native_exec_launch(s->f->device, exec, s->f->stream));
+	OK(philox_native_exec_launch(s->f->device, s->f->stream, exec));
 }
 
 static void run_step(struct server *s)

@@ -33,7 +33,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 	OK(philox_rows_create(f->context, &options, &s->rows));
 	OK(philox_rows_states(s->rows, &s->states));
 	s->memory = make_memory(f, 16 * PART);
-	OK(philox_memory_set(f->device, s->memory, 0, 16 * PART, f->stream));
+	OK(philox_memory_set(f->device, f->stream, s->memory, 0, 16 * PART));
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = part(s, 0),
 					   .mask = part(s, 1),

@@ -92,7 +92,7 @@ static uint32_t *new_output(struct fixture *f, uint32_t entries)
 	size_t size = entries * PITCH * sizeof(uint32_t);
 	uint32_t *out = make_memory(f, size);
 
-	OK(philox_memory_set(f->device, out, 0xee, size, f->stream));
+	OK(philox_memory_set(f->device, f->stream, out, 0xee, size));
 	return out;
 }
 
@@ -689,8 +689,8 @@ PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
 
 	list.indices = make_memory(f, list.n * sizeof(*list.indices));
 	list.mask = make_memory(f, list.n);
-	OK(philox_memory_set(f->device, (void *)list.mask, 0, list.n,
-			     f->stream));
+	OK(philox_memory_set(f->device, f->stream, (void *)list.mask, 0,
+			     list.n));
 	OK(philox_rows_advance(rows, f->stream, &list, 4));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	is_at(f, rows, 0, 0);

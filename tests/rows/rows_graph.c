@@ -51,12 +51,12 @@ static void write_list(struct fixture *f, struct scene *s, unsigned step)
 		indices[i] = (i * i + step) % ROWS;
 		mask[i] = (step + i) % 3 != 0;
 	}
-	OK(philox_memory_copy(f->device, s->indices, indices, sizeof(indices),
-			      f->stream));
-	OK(philox_memory_copy(f->device, s->mask, mask, sizeof(mask),
-			      f->stream));
-	OK(philox_memory_set(f->device, s->out, 0xee,
-			     LIST * VALUES * sizeof(*s->out), f->stream));
+	OK(philox_memory_copy(f->device, f->stream, s->indices, indices,
+			      sizeof(indices)));
+	OK(philox_memory_copy(f->device, f->stream, s->mask, mask,
+			      sizeof(mask)));
+	OK(philox_memory_set(f->device, f->stream, s->out, 0xee,
+			     LIST * VALUES * sizeof(*s->out)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -116,7 +116,7 @@ static void destroy(struct fixture *f, struct capture *made)
 
 static void launch(struct fixture *f, const struct capture *made)
 {
-	OK(philox_native_exec_launch(f->device, made->exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, made->exec));
 }
 
 PROMISE(rows_graph, a_replay_draws_what_the_next_eager_call_would)
@@ -186,7 +186,7 @@ GRAPH_PROMISE(rows_graph, draw_beside_passes_in_a_graph_of_philox)
 		check_step(f, &s, step, offsets);
 		SAME(read_numbers(f, array), predict(0, "layer", 4 * step),
 		     "the pass drew other numbers");
-		OK(philox_ticket_release(region, use.ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, use.ticket));
 	}
 }
 

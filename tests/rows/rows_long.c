@@ -130,7 +130,7 @@ static void draws_of_kind(struct fixture *f, const struct kind *kind)
 		fill.first = first;
 		fill.counts =
 			first % 2 ? upload(f, counts, sizeof(counts)) : NULL;
-		OK(philox_memory_set(f->device, out, 0xee, size, f->stream));
+		OK(philox_memory_set(f->device, f->stream, out, 0xee, size));
 		OK(philox_rows_fill(rows, f->stream, &list, &fill));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t i = 0; i < ENTRIES; i++)
@@ -251,10 +251,10 @@ PROMISE(rows_long, a_row_twice_in_a_large_sample_gives_its_token_twice)
 	struct philox_state state;
 	uint64_t seen[3];
 
-	OK(philox_memory_set(f->device, logits, 0,
-			     3 * COLUMNS * sizeof(*logits), f->stream));
+	OK(philox_memory_set(f->device, f->stream, logits, 0,
+			     3 * COLUMNS * sizeof(*logits)));
 	OK(philox_sample_rows(rows, f->stream, &list, &sample));
-	OK(philox_memory_copy(f->device, seen, keys, sizeof(seen), f->stream));
+	OK(philox_memory_copy(f->device, f->stream, seen, keys, sizeof(seen)));
 	OK(philox_rows_get(rows, f->stream, 1, 1, &state));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	cr_assert_eq(seen[0], seen[2]);

@@ -553,8 +553,8 @@ PROMISE(sample, a_replay_samples_what_the_next_eager_call_would)
 		if (step % 3 == 1)
 			sample(f, rows, NULL, &s);
 		else
-			OK(philox_native_exec_launch(f->device, exec,
-						     f->stream));
+			OK(philox_native_exec_launch(f->device, f->stream,
+						     exec));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t i = 0; i < ENTRIES; i++)
 			is_best(tokens[i],

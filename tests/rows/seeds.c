@@ -181,7 +181,7 @@ PROMISE(seeds, are_read_at_each_launch)
 	for (uint32_t k = 0; k < CALLS; k++) {
 		for (uint32_t r = 0; r < SLOTS; r++)
 			s.positions[r] = (k * r) % CALLS;
-		OK(philox_native_exec_launch(f->device, exec, f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream, exec));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t r = 0; r < SLOTS; r++)
 			cr_assert_eq(s.tokens[r],

@@ -100,7 +100,7 @@ static uint32_t *make_words(struct fixture *f, uint32_t n)
 	const size_t size = (size_t)n * VALUES * sizeof(uint32_t);
 	uint32_t *out = make_memory(f, size);
 
-	OK(philox_memory_set(f->device, out, 0xee, size, f->stream));
+	OK(philox_memory_set(f->device, f->stream, out, 0xee, size));
 	return out;
 }
 
@@ -458,7 +458,7 @@ PROMISE(steps, are_taken_at_each_launch_by_the_counts_of_then)
 	for (uint32_t launch = 0; launch < 5; launch++) {
 		for (uint32_t row = 0; row < ROWS; row++)
 			at[row] += 8 * (counts[row] = (launch + row) % 3);
-		OK(philox_native_exec_launch(f->device, exec, f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream, exec));
 		for (uint32_t row = 0; row < ROWS; row++)
 			is_at(f, rows, row, at[row]);
 	}

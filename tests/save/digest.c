@@ -35,7 +35,7 @@ static struct philox_ticket step(struct fixture *f,
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, flags, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -44,8 +44,8 @@ static void step_back(struct fixture *f, struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, f->stream, flags, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, f->stream, ticket, flags, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 PROMISE(digest, changes_with_every_generator)
@@ -89,7 +89,7 @@ PROMISE(digest, changes_with_every_ticket)
 	UNCHANGED(f, last);
 	step_back(f, region, first, 0);
 	CHANGED(f, last);
-	OK(philox_ticket_release(region, second, f->stream));
+	OK(philox_ticket_release(region, f->stream, second));
 	CHANGED(f, last);
 	step(f, region, PHILOX_PASS_WARMUP);
 	UNCHANGED(f, last);
@@ -106,14 +106,15 @@ PROMISE(digest, changes_with_every_open_pass)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	CHANGED(f, last);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	CHANGED(f, last);
 	committed = last;
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass));
 	CHANGED(f, last);
 	OK(philox_pass_abort(&pass));
 	UNCHANGED(f, committed);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	cr_assert_neq(digest(f), committed);
 	cr_assert_neq(digest(f), last, "consuming or not");
 	OK(philox_pass_abort(&pass));
@@ -158,11 +159,11 @@ PROMISE(digest, forgets_how_a_ticket_ended)
 		if (way == 0)
 			OK(philox_pass_abort(&pass));
 		else
-			OK(philox_forward_commit(&pass, &ticket));
+			OK(philox_pass_commit(&pass, 0, &ticket));
 		if (way == 1)
 			step_back(f, region, ticket, 0);
 		if (way == 2)
-			OK(philox_ticket_release(region, ticket, f->stream));
+			OK(philox_ticket_release(region, f->stream, ticket));
 		ended[way] = digest_of(context);
 		philox_context_destroy(context);
 	}
@@ -192,7 +193,7 @@ PROMISE(digest, is_of_contents_not_of_history)
 	step_back(f, other_a, other_first, PHILOX_PASS_RETAIN);
 	other_second = step(f, other_a, 0);
 	cr_assert_neq(digest(f), digest_of(other));
-	OK(philox_ticket_release(other_a, other_first, f->stream));
+	OK(philox_ticket_release(other_a, f->stream, other_first));
 	cr_assert_eq(digest(f), digest_of(other));
 	SAME(backward_numbers(f, a, second, 0),
 	     backward_numbers(f, other_a, other_second, 0), "pending");
@@ -365,10 +366,10 @@ static void check_states(struct fixture *f, struct philox_region *region,
 
 			OK(philox_ticket_state(region, ticket, op, call,
 					       &state));
-			OK(philox_recompute_begin(region, ticket, f->stream, 0,
-						  &pass));
+			OK(philox_backward_begin(region, f->stream, ticket,
+						 PHILOX_PASS_RETAIN, &pass));
 			OK(philox_pass_rng(&pass, op, call, &rng));
-			OK(philox_backward_commit(&pass, 0));
+			OK(philox_pass_commit(&pass, 0, NULL));
 			same_state(state, rng.state);
 		}
 	}

@@ -316,7 +316,7 @@ PROMISE(save_mesh, other_versions_stay_the_lowest_that_will_do)
 	free(text);
 	OK(philox_forward_begin_loop(make_region(f, "layer"), f->stream, 0, 6,
 				     &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	text = text_of(f);
 	BEGINS(text, "philox context 3\ngenerator");
 	free(text);

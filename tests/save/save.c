@@ -90,7 +90,7 @@ static void history(struct fixture *f, struct world *w)
 	backward(f, &used, PHILOX_PASS_RETAIN);
 	forward(f, w->plain);
 	backward(f, &used, 0);
-	OK(philox_ticket_release(w->plain, dropped.ticket, f->stream));
+	OK(philox_ticket_release(w->plain, f->stream, dropped.ticket));
 	OK(philox_generator_seed(philox_context_generator(w->context), 43));
 	used = forward(f, w->plain);
 	backward(f, &used, PHILOX_PASS_RETAIN);
@@ -487,7 +487,7 @@ PROMISE(save, serials_do_not_go_back)
 	backward(f, &kept, 0);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	for (int i = 0; i < 2; i++)
-		FAILS(philox_ticket_release(region, late[i].ticket, NULL),
+		FAILS(philox_ticket_release(region, NULL, late[i].ticket),
 		      PHILOX_ERROR_RELEASED);
 	next = forward(f, region);
 	SAME(next.saw, late[0].saw, "the numbers after the save are reissued");
@@ -521,7 +521,7 @@ PROMISE(save, names_that_the_text_does_not_have_begin_again)
 	again = forward(f, region);
 	SAME(again.saw, first.saw, "as in the context that was saved");
 	cr_assert_eq(again.ticket.serial, second.ticket.serial + 1);
-	FAILS(philox_ticket_release(region, first.ticket, NULL),
+	FAILS(philox_ticket_release(region, NULL, first.ticket),
 	      PHILOX_ERROR_RELEASED);
 	free(text);
 }
@@ -646,18 +646,19 @@ PROMISE(save, is_refused_while_a_pass_is_open)
 
 	OK(philox_forward_begin(layer, f->stream, 0, &pass));
 	refused(f, text, PHILOX_ERROR_BUSY, "'layer': forward 2");
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(layer, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(layer, f->stream, ticket, 0, &pass));
 	refused(f, text, PHILOX_ERROR_BUSY, "'layer'");
 	NAMES("ticket 2");
-	OK(philox_recompute_begin(layer, ticket, f->stream, 0, &reader));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(layer, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &reader));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	refused(f, text, PHILOX_ERROR_BUSY, "ticket 2");
-	OK(philox_backward_commit(&reader, 0));
+	OK(philox_pass_commit(&reader, 0, NULL));
 	OK(philox_forward_begin(shared, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	refused(f, text, PHILOX_ERROR_BUSY, "'shared'");
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	backward(f, &made, PHILOX_PASS_RETAIN);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	backward(f, &made, 0);
@@ -682,7 +683,7 @@ GRAPH_PROMISE(save, is_refused_while_a_capture_is_in_progress)
 	made = launch_forward(f, graph, layer, array);
 	backward(f, &made, PHILOX_PASS_RETAIN);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
-	FAILS(philox_ticket_release(layer, made.ticket, NULL),
+	FAILS(philox_ticket_release(layer, NULL, made.ticket),
 	      PHILOX_ERROR_RELEASED);
 	free(text);
 }
@@ -784,14 +785,14 @@ GRAPH_PROMISE(save, is_refused_between_prologue_and_epilogue)
 		record_begin(f);
 		OK(philox_forward_begin(layer, f->stream, kinds[i], &pass));
 		draw(&pass, array);
-		OK(philox_forward_commit(&pass, &use.ticket));
+		OK(philox_pass_commit(&pass, 0, &use.ticket));
 		graph = record_end(f);
 		OK(philox_graph_set_name(graph, "step"));
 		text = text_of(f->context);
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
 		refused(f, text, PHILOX_ERROR_BUSY, "'step'");
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 		refused(f, text, PHILOX_ERROR_BUSY, "'step'");
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		OK(philox_context_load_text(f->context, text, strlen(text)));
@@ -826,7 +827,7 @@ Test(save, is_refused_within_a_launch, .timeout = 120)
 	record_begin(&f);
 	OK(philox_forward_begin(layer, f.stream, PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_stream_launch_host(f.device, f.stream, save_within, "", 1));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(&f);
 	said = PHILOX_OK;
 	OK(philox_graph_launch(graph, f.stream, &use, 1));
@@ -853,7 +854,7 @@ GRAPH_PROMISE(save, is_refused_after_an_unannounced_launch_until_it_is_reported)
 
 	OK(philox_graph_set_name(graph, "step"));
 	OK(philox_stream_launch_host(f->device, f->stream, doze, "", 1));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	refused(f, text, PHILOX_ERROR_UNANNOUNCED, "'step'");
 	NAMES("layer");
 	FAILS(philox_context_check(f->context, &report),

@@ -177,11 +177,11 @@ PROMISE(save_rows, a_graph_follows_a_load)
 	OK(philox_rows_advance(w.requests, f->stream, NULL, 4));
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
 	OK(philox_native_graph_instantiate(f->device, graph, &exec));
-	OK(philox_native_exec_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, exec));
 	OK(philox_rows_states(w.requests, &states));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_context_load_text(w.context, text, strlen(text)));
-	OK(philox_native_exec_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, exec));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_rows_states(w.requests, &to));
 	cr_assert_eq(to, states);
@@ -379,8 +379,8 @@ PROMISE(save_rows, a_row_with_an_odd_offset_is_not_saved)
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		struct philox_state state = {9, odd[i]};
 
-		OK(philox_memory_copy(f->device, &states[3], &state,
-				      sizeof(state), f->stream));
+		OK(philox_memory_copy(f->device, f->stream, &states[3], &state,
+				      sizeof(state)));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		FAILS(philox_context_save_text(f->context, &text, NULL),
 		      PHILOX_ERROR_STATE);
@@ -396,8 +396,8 @@ PROMISE(save_rows, a_row_that_holds_poison_is_not_saved)
 	char *text = NULL;
 
 	OK(philox_rows_states(rows, &states));
-	OK(philox_memory_set(f->device, &states[3], 0xff, sizeof(*states),
-			     f->stream));
+	OK(philox_memory_set(f->device, f->stream, &states[3], 0xff,
+			     sizeof(*states)));
 	FAILS(philox_context_save_text(f->context, &text, NULL),
 	      PHILOX_ERROR_STATE);
 	NAMES("rows 'a': row 3");

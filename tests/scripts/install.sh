@@ -34,7 +34,7 @@ static int replay(struct philox_graph *graph, struct philox_launch_pass *use,
 		  const void *from, float *to)
 {
 	TRY(philox_graph_launch(graph, stream, use, 1));
-	TRY(philox_memory_copy(device, to, from, sizeof(ones), stream));
+	TRY(philox_memory_copy(device, stream, to, from, sizeof(ones)));
 	TRY(philox_stream_synchronize(device, stream));
 	return 0;
 }
@@ -69,18 +69,18 @@ int main(void)
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, sizeof(ones), &x));
 	TRY(philox_memory_alloc(device, sizeof(ones), &y));
-	TRY(philox_memory_copy(device, x, ones, sizeof(ones), stream));
+	TRY(philox_memory_copy(device, stream, x, ones, sizeof(ones)));
 
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_forward_begin(region, stream, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, y));
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 	TRY(philox_capture_end(context, stream, &forward));
 
 	TRY(philox_capture_begin(context, stream));
-	TRY(philox_backward_begin(region, at_launch, stream, 0, &pass));
+	TRY(philox_backward_begin(region, stream, at_launch, 0, &pass));
 	TRY(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, y));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_capture_end(context, stream, &backward));
 
 	/* Two forwards, then their backwards in the order of a pipeline */

@@ -102,7 +102,7 @@ static void pass_token(struct shared *shared, philox_stream stream)
 	OK(philox_event_wait(device, stream, shared->token));
 	OK(philox_stream_launch_host(device, stream, step, &shared->steps,
 				     sizeof(shared->steps)));
-	OK(philox_event_record(device, shared->token, stream));
+	OK(philox_event_record(device, stream, shared->token));
 	shared->made++;
 	pthread_mutex_unlock(&shared->lock);
 }
@@ -117,7 +117,7 @@ static void launch_shared(struct shared *shared, philox_stream stream)
 	pthread_mutex_lock(&shared->lock);
 	call = fill_call(&args, shared->out, shared->last += 4);
 	OK(device_exec_set_kernel(device, shared->exec, shared->node, &call));
-	OK(philox_native_exec_launch(device, shared->exec, stream));
+	OK(philox_native_exec_launch(device, stream, shared->exec));
 	pthread_mutex_unlock(&shared->lock);
 }
 
@@ -137,18 +137,18 @@ static void capture_and_replay(struct shared *shared, philox_stream *streams,
 				       PHILOX_CAPTURE_THREAD_LOCAL));
 	call = fill_call(&args, memory, offset);
 	OK(device_launch(device, streams[0], &call));
-	OK(philox_event_record(device, event, streams[0]));
+	OK(philox_event_record(device, streams[0], event));
 	OK(philox_event_wait(device, streams[1], event));
-	OK(philox_memory_copy(device, (char *)memory + BYTES, memory, BYTES,
-			      streams[1]));
-	OK(philox_event_record(device, event, streams[1]));
+	OK(philox_memory_copy(device, streams[1], (char *)memory + BYTES,
+			      memory, BYTES));
+	OK(philox_event_record(device, streams[1], event));
 	OK(philox_event_wait(device, streams[0], event));
 	OK(device_capture_info(device, streams[0], &info));
 	OK(device_graph_retain(device, info.graph, release_one,
 			       &shared->released));
 	OK(philox_stream_end_capture(device, streams[0], &graph));
 	OK(philox_native_graph_instantiate(device, graph, &exec));
-	OK(philox_native_exec_launch(device, exec, streams[1]));
+	OK(philox_native_exec_launch(device, streams[1], exec));
 	OK(philox_native_graph_destroy(device, graph));
 	OK(philox_native_exec_destroy(device, exec));
 	OK(philox_stream_synchronize(device, streams[1]));
@@ -205,7 +205,7 @@ static void *work(void *argument)
 		enum philox_status status;
 
 		OK(philox_memory_alloc(device, 64, &scratch));
-		OK(philox_memory_set(device, scratch, 1, 64, streams[i % 2]));
+		OK(philox_memory_set(device, streams[i % 2], scratch, 1, 64));
 		pass_token(shared, streams[i % 2]);
 		fill_mapped(shared, worker->number + i % 8 * THREADS,
 			    streams[i % 2]);

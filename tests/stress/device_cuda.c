@@ -616,8 +616,8 @@ static void release(void *object)
 	X(cudaHostAlloc, device_mapped_alloc(device, 64, &host, &memory))      \
 	X(cudaHostGetDevicePointer,                                            \
 	  device_mapped_alloc(device, 64, &host, &memory))                     \
-	X(cudaMemcpyAsync, philox_memory_copy(device, handle, &one, 4, s))     \
-	X(cudaMemsetAsync, philox_memory_set(device, handle, 0, 4, s))         \
+	X(cudaMemcpyAsync, philox_memory_copy(device, s, handle, &one, 4))     \
+	X(cudaMemsetAsync, philox_memory_set(device, s, handle, 0, 4))         \
 	X(cudaStreamCreateWithFlags, philox_stream_create(device, 0, &stream)) \
 	X(cudaStreamIsCapturing, philox_stream_destroy(device, s))             \
 	X(cudaStreamDestroy, philox_stream_destroy(device, s))                 \
@@ -626,7 +626,7 @@ static void release(void *object)
 	X(cudaDeviceSynchronize, philox_device_synchronize(device))            \
 	X(cudaEventCreateWithFlags, philox_event_create(device, &event))       \
 	X(cudaEventDestroy, philox_event_destroy(device, handle))              \
-	X(cudaEventRecord, philox_event_record(device, handle, s))             \
+	X(cudaEventRecord, philox_event_record(device, s, handle))             \
 	X(cudaStreamWaitEvent, philox_event_wait(device, s, handle))           \
 	X(cudaEventSynchronize, philox_event_synchronize(device, handle))      \
 	X(cudaEventQuery, philox_event_query(device, handle))                  \
@@ -655,7 +655,7 @@ static void release(void *object)
 	  philox_native_graph_instantiate(device, handle, &exec))              \
 	X(cudaGraphExecKernelNodeSetParams,                                    \
 	  device_exec_set_kernel(device, handle, handle, &kernel))             \
-	X(cudaGraphLaunch, philox_native_exec_launch(device, handle, s))       \
+	X(cudaGraphLaunch, philox_native_exec_launch(device, s, handle))       \
 	X(cudaGraphExecDestroy, philox_native_exec_destroy(device, handle))    \
 	X(cudaLaunchKernel, device_launch(device, s, &kernel))                 \
 	CONDITIONAL_OPERATIONS(X)

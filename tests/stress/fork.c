@@ -91,8 +91,8 @@ static void draw_once(struct philox_device *on, struct philox_region *region,
 	OK(philox_forward_begin(region, stream, 0, &pass));
 	OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32,
 			    philox_span_elements(0, WORDS), words));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_ticket_release(region, ticket, stream));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_ticket_release(region, stream, ticket));
 	OK(philox_stream_synchronize(on, stream));
 	OK(philox_memory_free(on, words));
 }

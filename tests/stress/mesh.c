@@ -68,10 +68,10 @@ static void capture(struct rank *rank)
 	OK(philox_capture_begin(rank->context, rank->stream));
 	OK(philox_forward_begin(rank->block, rank->stream, 0, &pass));
 	draw_numbers(&pass, rank->numbers);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(rank->block, ticket, rank->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(rank->block, rank->stream, ticket, 0, &pass));
 	draw_numbers(&pass, rank->numbers + ELEMENTS);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_capture_end(rank->context, rank->stream, &rank->graph));
 }
 
@@ -132,7 +132,7 @@ static struct philox_ticket draw_eagerly(struct rank *rank,
 
 	OK(philox_forward_begin(region, rank->stream, 0, &pass));
 	draw_numbers(&pass, rank->numbers);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -141,9 +141,9 @@ static void use_up(struct rank *rank, struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, rank->stream, 0, &pass));
+	OK(philox_backward_begin(region, rank->stream, ticket, 0, &pass));
 	draw_numbers(&pass, rank->numbers);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* A forward and its backward. */
@@ -206,7 +206,7 @@ static void drop_a_region(struct rank *rank)
 
 static void release_a_ticket(struct rank *rank)
 {
-	OK(philox_ticket_release(rank->block, rank->pending[0], rank->stream));
+	OK(philox_ticket_release(rank->block, rank->stream, rank->pending[0]));
 }
 
 static const struct {

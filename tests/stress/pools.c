@@ -101,7 +101,7 @@ static void holds(struct worker *worker, const void *memory, int value)
 {
 	unsigned char copy[BYTES];
 
-	OK(philox_memory_copy(device, copy, memory, BYTES, worker->stream));
+	OK(philox_memory_copy(device, worker->stream, copy, memory, BYTES));
 	OK(philox_stream_synchronize(device, worker->stream));
 	for (int i = 0; i < BYTES; i++)
 		CHECK(copy[i] == (unsigned char)value);
@@ -119,8 +119,8 @@ static void *use_blocks(void *user)
 
 		OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0,
 				     "block", &block));
-		OK(philox_memory_set(device, block.address, value, BYTES,
-				     worker->stream));
+		OK(philox_memory_set(device, worker->stream, block.address,
+				     value, BYTES));
 		holds(worker, block.address, value);
 		OK(philox_pool_free(worker->pool, worker->stream,
 				    block.address));
@@ -175,10 +175,10 @@ static struct philox_graph *capture(struct worker *worker, int value)
 	OK(philox_pool_session_begin(worker->pool, worker->stream, &session));
 	OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0, "shared",
 			     &block));
-	OK(philox_memory_set(device, block.address, value, BYTES,
-			     worker->stream));
-	OK(philox_memory_copy(device, worker->out, block.address, BYTES,
-			      worker->stream));
+	OK(philox_memory_set(device, worker->stream, block.address, value,
+			     BYTES));
+	OK(philox_memory_copy(device, worker->stream, worker->out,
+			      block.address, BYTES));
 	OK(philox_pool_free(worker->pool, worker->stream, block.address));
 	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_capture_end(context, worker->stream, &graph));
@@ -232,10 +232,10 @@ static void *have_sessions(void *user)
 		OK(status);
 		OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0,
 				     "warm", &block));
-		OK(philox_memory_set(device, block.address, worker->number,
-				     BYTES, worker->stream));
-		OK(philox_memory_copy(device, worker->out, block.address, BYTES,
-				      worker->stream));
+		OK(philox_memory_set(device, worker->stream, block.address,
+				     worker->number, BYTES));
+		OK(philox_memory_copy(device, worker->stream, worker->out,
+				      block.address, BYTES));
 		OK(philox_pool_free(worker->pool, worker->stream,
 				    block.address));
 		OK(philox_pool_session_end(
@@ -277,8 +277,8 @@ static void *take_much(void *user)
 		if (status == PHILOX_ERROR_MEMORY)
 			continue;
 		OK(status);
-		OK(philox_memory_set(device, block.address, worker->number,
-				     BYTES, worker->stream));
+		OK(philox_memory_set(device, worker->stream, block.address,
+				     worker->number, BYTES));
 		holds(worker, block.address, worker->number);
 		OK(philox_pool_free(worker->pool, worker->stream,
 				    block.address));

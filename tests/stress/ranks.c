@@ -169,7 +169,7 @@ static enum philox_status sum(struct philox_run *run, const void *x, void *to)
 					  .words = to};
 	philox_stream stream = philox_run_stream(run);
 
-	TRY(philox_memory_copy(me->device, to, x, BYTES, stream));
+	TRY(philox_memory_copy(me->device, stream, to, x, BYTES));
 	return philox_stream_launch_host(me->device, stream, add_up, &addition,
 					 sizeof(addition));
 }
@@ -196,8 +196,8 @@ static enum philox_status draw_of(struct philox_run *run, int back, void *y)
 	else
 		TRY(philox_run_forward_begin(run, me->region, 0, &pass));
 	TRY(draw(&pass, y));
-	return back ? philox_backward_commit(&pass, 0)
-		    : philox_forward_commit(&pass, &ticket);
+	return back ? philox_pass_commit(&pass, 0, NULL)
+		    : philox_pass_commit(&pass, 0, &ticket);
 }
 
 /* What must not be in a recording, or asks not to be. */
@@ -338,7 +338,7 @@ static void end_rank(struct rank *rank)
 static void read_words(const struct rank *rank, uint32_t words[COUNT],
 		       const void *from)
 {
-	OK(philox_memory_copy(rank->device, words, from, BYTES, rank->stream));
+	OK(philox_memory_copy(rank->device, rank->stream, words, from, BYTES));
 	OK(philox_stream_synchronize(rank->device, rank->stream));
 }
 
@@ -350,8 +350,8 @@ static void draw_plainly(struct rank *rank, uint32_t words[COUNT])
 
 	OK(philox_forward_begin(rank->of_plain, rank->stream, 0, &pass));
 	OK(draw(&pass, rank->numbers));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_ticket_release(rank->of_plain, ticket, rank->stream));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_ticket_release(rank->of_plain, rank->stream, ticket));
 	read_words(rank, words, rank->numbers);
 }
 
@@ -382,8 +382,8 @@ static void check_sum(const struct rank *rank, const void *output)
 static void release(struct rank *rank, const struct philox_output *outputs)
 {
 	for (int i = 0; i < 2; i++)
-		OK(philox_output_release(rank->runner, &outputs[i],
-					 rank->stream));
+		OK(philox_output_release(rank->runner, rank->stream,
+					 &outputs[i]));
 }
 
 static void keep_or_release(struct rank *rank,
@@ -423,8 +423,8 @@ static void give(struct rank *rank, struct given *given, uint32_t key)
 		words[i] = word_of(rank->calls, rank->world->rank);
 	given->x = (struct philox_call_input){.address = rank->x[place],
 					      .bytes = BYTES};
-	OK(philox_memory_copy(rank->device, rank->x[place], words, BYTES,
-			      rank->stream));
+	OK(philox_memory_copy(rank->device, rank->stream, rank->x[place], words,
+			      BYTES));
 	OK(philox_stream_synchronize(rank->device, rank->stream));
 	given->call.stream = rank->stream;
 	given->call.key = &given->key;
@@ -504,7 +504,7 @@ static void step(struct rank *rank)
 			return;
 		}
 	}
-	OK(philox_ticket_release(rank->region, ticket, rank->stream));
+	OK(philox_ticket_release(rank->region, rank->stream, ticket));
 }
 
 static void prepare(struct rank *rank)

@@ -82,7 +82,7 @@ static enum philox_status draw_words(struct philox_run *run,
 	fill.span.count = COUNT;
 	fill.out = y;
 	TRY(philox_pass_fill(pass, 0, 0, &fill));
-	TRY(philox_memory_copy(device, echo, x, BYTES, philox_run_stream(run)));
+	TRY(philox_memory_copy(device, philox_run_stream(run), echo, x, BYTES));
 	TRY(philox_run_output(run, 0, y, BYTES));
 	return philox_run_output(run, 1, echo, BYTES);
 }
@@ -95,7 +95,7 @@ static enum philox_status go_forth(void *user, struct philox_run *run)
 	(void)user;
 	TRY(philox_run_forward_begin(run, region, 0, &pass));
 	TRY(draw_words(run, &pass));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 static enum philox_status go_back(void *user, struct philox_run *run)
@@ -106,7 +106,7 @@ static enum philox_status go_back(void *user, struct philox_run *run)
 	(void)user;
 	TRY(philox_run_backward_begin(run, region, named, 0, &pass));
 	TRY(draw_words(run, &pass));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 static struct philox_function *make_function(struct worker *worker, int back)
@@ -159,15 +159,15 @@ static void take(struct worker *worker, int place,
 {
 	uint32_t echo[COUNT];
 
-	OK(philox_memory_copy(device, words, outputs[0].address, BYTES,
-			      worker->stream));
-	OK(philox_memory_copy(device, echo, outputs[1].address, BYTES,
-			      worker->stream));
+	OK(philox_memory_copy(device, worker->stream, words, outputs[0].address,
+			      BYTES));
+	OK(philox_memory_copy(device, worker->stream, echo, outputs[1].address,
+			      BYTES));
 	OK(philox_stream_synchronize(device, worker->stream));
 	for (int i = 0; i < COUNT; i++)
 		CHECK(echo[i] == (uint32_t)(10 * worker->number + place));
 	for (int i = 0; i < 2; i++)
-		OK(philox_output_release(worker->runner, &outputs[i], stream));
+		OK(philox_output_release(worker->runner, stream, &outputs[i]));
 }
 
 /* --- a runner for each thread --------------------------------------------- */
@@ -190,8 +190,8 @@ static void *use_runner(void *user)
 		take(worker, place, outputs, worker->side, again);
 		CHECK(memcmp(saw, again, BYTES) == 0);
 		if (use.flags)
-			OK(philox_ticket_release(region, use.ticket,
-						 worker->stream));
+			OK(philox_ticket_release(region, worker->stream,
+						 use.ticket));
 		worker->done++;
 	}
 	atomic_fetch_sub(&running, 1);
@@ -259,8 +259,8 @@ static void *share_runner(void *user)
 		CHECK(status == PHILOX_OK || status == PHILOX_ERROR_BUSY);
 		if (status == PHILOX_OK) {
 			worker->done++;
-			OK(philox_ticket_release(region, use.ticket,
-						 worker->stream));
+			OK(philox_ticket_release(region, worker->stream,
+						 use.ticket));
 		} else {
 			worker->refused++;
 		}
@@ -309,8 +309,8 @@ static void make_input(struct worker *worker, int k)
 	for (int n = 0; n < COUNT; n++)
 		words[n] = (uint32_t)(10 * worker->number + k);
 	OK(philox_memory_alloc(device, BYTES, (void **)&worker->x[k]));
-	OK(philox_memory_copy(device, worker->x[k], words, BYTES,
-			      worker->stream));
+	OK(philox_memory_copy(device, worker->stream, worker->x[k], words,
+			      BYTES));
 	OK(philox_stream_synchronize(device, worker->stream));
 }
 
@@ -371,15 +371,15 @@ static void values_are_any_bytes(void)
 	OK(philox_capture_begin(context, stream));
 	OK(philox_capture_param(context, stream, "any", bytes, sizeof(bytes),
 				&cell));
-	OK(philox_memory_copy(device, to, cell, sizeof(bytes), stream));
+	OK(philox_memory_copy(device, stream, to, cell, sizeof(bytes)));
 	OK(philox_capture_end(context, stream, &graph));
 	for (unsigned i = 0; i < 512; i++) {
 		for (size_t k = 0; k < sizeof(bytes); k++)
 			bytes[k] = (unsigned char)(i * 37 + k * 101 + i / 256);
 		OK(philox_graph_set_param(graph, 0, bytes, sizeof(bytes)));
 		OK(philox_graph_launch(graph, stream, NULL, 0));
-		OK(philox_memory_copy(device, found, to, sizeof(found),
-				      stream));
+		OK(philox_memory_copy(device, stream, found, to,
+				      sizeof(found)));
 		OK(philox_stream_synchronize(device, stream));
 		CHECK(memcmp(found, bytes, sizeof(bytes)) == 0);
 	}

@@ -135,7 +135,7 @@ static struct philox_ticket forward(struct philox_region *region,
 
 	OK(philox_forward_begin(region, stream, 0, &pass));
 	draw(&pass, array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -145,9 +145,9 @@ static void backward(struct philox_region *region, struct philox_ticket ticket,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, stream, flags, &pass));
+	OK(philox_backward_begin(region, stream, ticket, flags, &pass));
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /*
@@ -349,13 +349,13 @@ static void work_on_hand(const struct worker *worker, struct hand *hand)
 		draw(&hand->pass, hand->first);
 		OK(philox_stream_synchronize(device, worker->stream));
 	} else if (worker->number == 1) {
-		OK(philox_forward_commit(&hand->pass, &ticket));
-		OK(philox_backward_begin(region, ticket, worker->stream, 0,
+		OK(philox_pass_commit(&hand->pass, 0, &ticket));
+		OK(philox_backward_begin(region, worker->stream, ticket, 0,
 					 &hand->pass));
 		draw(&hand->pass, hand->again);
 		OK(philox_stream_synchronize(device, worker->stream));
 	} else {
-		OK(philox_backward_commit(&hand->pass, 0));
+		OK(philox_pass_commit(&hand->pass, 0, NULL));
 		CHECK(same(*hand->first, *hand->again));
 		see(*hand->first);
 		OK(philox_memory_free(device, hand->first));
@@ -597,12 +597,12 @@ static void misbehave(const struct worker *worker, struct philox_graph *graph)
 	struct philox_ticket ticket;
 
 	OK(philox_graph_native(graph, NULL, &exec));
-	OK(philox_native_exec_launch(device, exec, worker->stream));
+	OK(philox_native_exec_launch(device, worker->stream, exec));
 	OK(philox_stream_synchronize(device, worker->stream));
 	CHECK(all_poison(*worker->first) && all_poison(*worker->again));
 	ticket = forward(worker->shared, worker->stream, worker->first);
-	OK(philox_ticket_release(worker->shared, ticket, worker->stream));
-	CHECK(philox_ticket_release(worker->shared, ticket, worker->stream) ==
+	OK(philox_ticket_release(worker->shared, worker->stream, ticket));
+	CHECK(philox_ticket_release(worker->shared, worker->stream, ticket) ==
 	      PHILOX_ERROR_RELEASED);
 }
 

@@ -113,7 +113,7 @@ struct philox_ticket captured_forward(struct fixture *f,
 
 	OK(philox_forward_begin(region, f->stream, flags, &pass));
 	draw(&pass, array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -123,9 +123,9 @@ void captured_backward(struct fixture *f, struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, f->stream, flags, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, flags, &pass));
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 struct philox_graph *record_forward(struct fixture *f,
@@ -210,7 +210,7 @@ struct native capture_natively(struct fixture *f, struct philox_region *region,
 		if (cells)
 			OK(philox_pass_states(&pass, cells));
 		draw(&pass, array);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 	}
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
 	OK(philox_native_graph_instantiate(f->device, native.graph,

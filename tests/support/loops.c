@@ -25,8 +25,8 @@ void set_tape(struct fixture *f, struct tape tape, const uint32_t *words,
 	cr_assert_leq(n, TAPE);
 	if (n)
 		memcpy(all + 1, words, n * WORD);
-	OK(philox_memory_copy(f->device, tape.word, all, sizeof(all),
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, tape.word, all,
+			      sizeof(all)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -50,8 +50,8 @@ void take_word(struct fixture *f, philox_stream stream, struct tape tape)
 	uint32_t *spare = tape.word + TAPE_WORDS;
 	size_t size = (TAPE_WORDS - 1) * WORD;
 
-	OK(philox_memory_copy(f->device, spare, tape.word + 1, size, stream));
-	OK(philox_memory_copy(f->device, tape.word, spare, size, stream));
+	OK(philox_memory_copy(f->device, stream, spare, tape.word + 1, size));
+	OK(philox_memory_copy(f->device, stream, tape.word, spare, size));
 }
 
 /* --- logs ----------------------------------------------------------------- */
@@ -67,8 +67,8 @@ void make_log(struct fixture *f, struct log *log)
 
 void clear_log(struct fixture *f, struct log *log)
 {
-	OK(philox_memory_set(f->device, log->device, UNTOUCHED,
-			     LOG * sizeof(*log->device), f->stream));
+	OK(philox_memory_set(f->device, f->stream, log->device, UNTOUCHED,
+			     LOG * sizeof(*log->device)));
 }
 
 static void make_room(struct fixture *f, philox_stream stream, struct log *log)
@@ -76,8 +76,8 @@ static void make_room(struct fixture *f, philox_stream stream, struct log *log)
 	struct numbers *spare = log->device + LOG;
 	size_t size = (LOG - 1) * sizeof(*spare);
 
-	OK(philox_memory_copy(f->device, spare, log->device, size, stream));
-	OK(philox_memory_copy(f->device, log->device + 1, spare, size, stream));
+	OK(philox_memory_copy(f->device, stream, spare, log->device, size));
+	OK(philox_memory_copy(f->device, stream, log->device + 1, spare, size));
 }
 
 void draw_to_log(struct fixture *f, const struct philox_pass *pass,
@@ -92,9 +92,9 @@ void copy_to_log(struct fixture *f, philox_stream stream, struct log *log,
 {
 	cr_assert_leq(size, sizeof(*log->device));
 	make_room(f, stream, log);
-	OK(philox_memory_set(f->device, log->device, 0, sizeof(*log->device),
-			     stream));
-	OK(philox_memory_copy(f->device, log->device, from, size, stream));
+	OK(philox_memory_set(f->device, stream, log->device, 0,
+			     sizeof(*log->device)));
+	OK(philox_memory_copy(f->device, stream, log->device, from, size));
 }
 
 static int untouched(const struct numbers *numbers)
@@ -167,7 +167,7 @@ struct philox_ticket forward_in(struct fixture *f, struct philox_region *region,
 
 	OK(philox_forward_begin(region, stream, 0, &pass));
 	draw_to_log(f, &pass, log);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -177,9 +177,9 @@ void backward_in(struct fixture *f, struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, stream, flags, &pass));
+	OK(philox_backward_begin(region, stream, ticket, flags, &pass));
 	draw_to_log(f, &pass, log);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 struct philox_graph *record_while(struct fixture *f,
@@ -224,10 +224,11 @@ struct numbers iteration_of(struct fixture *f, struct philox_region *region,
 {
 	struct philox_pass pass, view;
 
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass));
 	OK(philox_pass_at(&pass, iteration, &view));
 	draw(&view, f->scratch);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return read_numbers(f, f->scratch);
 }
 

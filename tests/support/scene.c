@@ -16,7 +16,7 @@ struct scene make_scene(struct fixture *f)
 	scene.kept = forward(f, scene.region);
 	scene.before = look(f, scene.region);
 	OK(philox_event_create(f->device, &scene.outside));
-	OK(philox_event_record(f->device, scene.outside, f->side));
+	OK(philox_event_record(f->device, f->side, scene.outside));
 	OK(philox_memory_alloc(f->device, 64, &scene.memory));
 	return scene;
 }

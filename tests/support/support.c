@@ -229,7 +229,7 @@ void *upload(struct fixture *f, const void *from, size_t size)
 {
 	void *to = make_memory(f, size);
 
-	OK(philox_memory_copy(f->device, to, from, size, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, to, from, size));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	return to;
 }
@@ -471,7 +471,7 @@ struct forward forward(struct fixture *f, struct philox_region *region)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &made.ticket));
+	OK(philox_pass_commit(&pass, 0, &made.ticket));
 	made.saw = read_numbers(f, f->scratch);
 	return made;
 }
@@ -483,7 +483,7 @@ struct numbers forward_numbers(struct fixture *f, struct philox_region *region,
 
 	OK(philox_forward_begin(region, f->stream, flags, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return read_numbers(f, f->scratch);
 }
 
@@ -492,9 +492,9 @@ struct numbers backward_numbers(struct fixture *f, struct philox_region *region,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, f->stream, flags, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, flags, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return read_numbers(f, f->scratch);
 }
 

@@ -142,11 +142,11 @@ static void step(struct philox_region *region, philox_stream stream,
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	if (!consume)
 		return;
-	OK(philox_backward_begin(region, ticket, stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void save(struct fixture *f, const struct setup *setup, const char *path)
@@ -217,11 +217,11 @@ static void save_loop(struct fixture *f, uint32_t limit, const char *path)
 	OK(philox_context_create(f->device, &context));
 	region = add_region(context, &setups[0], "layer");
 	OK(philox_forward_begin_loop(region, f->stream, 0, limit, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	if (limit == 1) {
 		OK(philox_forward_begin(region, f->stream,
 					PHILOX_PASS_INFERENCE, &pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	OK(philox_context_save(context, path));
 	philox_context_destroy(context);

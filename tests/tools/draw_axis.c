@@ -37,7 +37,7 @@ static struct philox_state forward_state(struct fixture *f,
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	OK(philox_pass_rng(&pass, op, call, &rng));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return rng.state;
 }
 

@@ -80,7 +80,7 @@ static struct philox_graph *record_passes(struct fixture *f,
 		for (uint32_t op = 0; op < n_ops; op++)
 			OK(philox_pass_bits(&pass, op, PHILOX_DTYPE_U32, span,
 					    f->scratch));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	return record_end(f);
 }
@@ -240,9 +240,9 @@ PROMISE(figures, an_eager_pass_makes_one_device_call)
 	struct calls after;
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	after = count_calls(f);
 	cr_assert_eq(after.all - before.all, 2);
 }
@@ -277,7 +277,7 @@ static size_t bytes_with_pending(struct fixture *f, const char *name,
 		struct philox_pass pass;
 
 		OK(philox_forward_begin(region, f->stream, 0, &pass));
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 	}
 	after = bytes_in_use();
 	cr_assert_geq(after, before);
@@ -367,7 +367,7 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 	/* once, for anything made on first use */
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	before = bytes_in_use();
 	device_before = philox_device_call_count(f->device, "mem_alloc");
@@ -375,7 +375,7 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 		OK(philox_forward_begin(region, f->stream, 0, &pass));
 		OK(philox_pass_dropout(&pass, i % 3, PHILOX_DTYPE_F32, span,
 				       0.5, x, x));
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 		OK(philox_stream_synchronize(f->device, f->stream));
 	}
 	after = bytes_in_use();
@@ -400,10 +400,10 @@ static size_t bytes_of_graph(struct fixture *f, struct philox_region *region,
 	OK(philox_capture_begin(f->context, f->stream));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, 0.5, x, x));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
 	OK(philox_stream_synchronize(f->device, f->stream));

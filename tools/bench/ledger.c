@@ -43,7 +43,7 @@ static int forward(struct ledger_bench *of, struct philox_ticket *ticket)
 
 	status = philox_forward_begin(of->region, of->bench->stream, 0, &pass);
 	if (status == PHILOX_OK)
-		status = philox_forward_commit(&pass, ticket);
+		status = philox_pass_commit(&pass, 0, ticket);
 	return bench_try("forward", status);
 }
 
@@ -52,10 +52,10 @@ static int backward(struct ledger_bench *of, struct philox_ticket ticket)
 	struct philox_pass pass;
 	enum philox_status status;
 
-	status = philox_backward_begin(of->region, ticket, of->bench->stream, 0,
+	status = philox_backward_begin(of->region, of->bench->stream, ticket, 0,
 				       &pass);
 	if (status == PHILOX_OK)
-		status = philox_backward_commit(&pass, 0);
+		status = philox_pass_commit(&pass, 0, NULL);
 	return bench_try("backward", status);
 }
 
@@ -164,8 +164,8 @@ static int measure_dropped(struct ledger_bench *of)
 	for (int i = 0; i < 1000000; i++)
 		if (forward(of, &ticket) ||
 		    bench_try("release",
-			      philox_ticket_release(of->region, ticket,
-						    of->bench->stream)))
+			      philox_ticket_release(of->region,
+						    of->bench->stream, ticket)))
 			return -1;
 	bench_row(of->bench, "memory after 1000000 dropped forwards",
 		  bench_heap() - before, "bytes", NULL, 0);

@@ -51,7 +51,7 @@ static int make_tickets(struct bench *bench, struct philox_region *regions[])
 		if (bench_try("forward",
 			      philox_forward_begin(regions[i / TICKETS],
 						   bench->stream, 0, &pass)) ||
-		    bench_try("forward", philox_forward_commit(&pass, &ticket)))
+		    bench_try("forward", philox_pass_commit(&pass, 0, &ticket)))
 			return -1;
 	return 0;
 }

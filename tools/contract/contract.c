@@ -195,13 +195,13 @@ enum philox_status contract_end_exec(struct contract *c, philox_stream stream,
 enum philox_status contract_set(struct contract *c, void *memory, int value,
 				size_t size, philox_stream stream)
 {
-	return philox_memory_set(c->device, memory, value, size, stream);
+	return philox_memory_set(c->device, stream, memory, value, size);
 }
 
 enum philox_status contract_copy(struct contract *c, void *to, const void *from,
 				 size_t size, philox_stream stream)
 {
-	return philox_memory_copy(c->device, to, from, size, stream);
+	return philox_memory_copy(c->device, stream, to, from, size);
 }
 
 enum philox_status contract_begin(struct contract *c, philox_stream stream)
@@ -214,7 +214,7 @@ enum philox_status contract_order(struct contract *c, philox_event event,
 				  philox_stream first, philox_stream then)
 {
 	enum philox_status status =
-		philox_event_record(c->device, event, first);
+		philox_event_record(c->device, first, event);
 
 	return status ? status : philox_event_wait(c->device, then, event);
 }
@@ -236,7 +236,7 @@ enum philox_status contract_read(struct contract *c, philox_stream stream,
 				 const void *memory, void *bytes, size_t size)
 {
 	enum philox_status status =
-		philox_memory_copy(c->device, bytes, memory, size, stream);
+		philox_memory_copy(c->device, stream, bytes, memory, size);
 
 	return status ? status : philox_stream_synchronize(c->device, stream);
 }
@@ -263,7 +263,7 @@ enum philox_status contract_delay(struct contract *c, philox_stream stream)
 						 sizeof(time));
 	status = contract_memory(c, size, &memory);
 	for (int i = 0; i < 200 && !status; i++)
-		status = philox_memory_set(c->device, memory, i, size, stream);
+		status = philox_memory_set(c->device, stream, memory, i, size);
 	return status;
 }
 

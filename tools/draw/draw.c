@@ -131,8 +131,8 @@ static int draw_chunk(struct drawing *draw)
 	}
 	if (philox_rng_fill(draw->device, draw->stream, rng,
 			    &draw->asked.fill) ||
-	    philox_memory_copy(draw->device, draw->values, draw->asked.fill.out,
-			       size, draw->stream) ||
+	    philox_memory_copy(draw->device, draw->stream, draw->values,
+			       draw->asked.fill.out, size) ||
 	    philox_stream_synchronize(draw->device, draw->stream))
 		return draw_fails();
 	return 0;

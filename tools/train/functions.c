@@ -344,7 +344,7 @@ void train_drop_output(struct train_model *model, struct philox_output *output)
 {
 	if (!model->status)
 		train_check(model,
-			    philox_output_release(model->runner->runner, output,
-						  model->stream));
+			    philox_output_release(model->runner->runner,
+						  model->stream, output));
 	*output = (struct philox_output){0};
 }

@@ -274,8 +274,8 @@ static void step_naive(struct run *run)
 
 	if (!model->status)
 		train_check(model, philox_native_exec_launch(
-					   model->device, run->graphs[0].exec,
-					   model->stream));
+					   model->device, model->stream,
+					   run->graphs[0].exec));
 	run->result->replays++;
 }
 

@@ -336,8 +336,8 @@ static enum philox_status begin_backward(struct philox_run *run,
 		return begin_dry_backward(run, region, flags, pass, &made);
 	if (!is_recording(run))
 		as_eager(run, &made, &ticket, &flags);
-	status = run_fail(run, philox_backward_begin(region, ticket,
-						     run->stream, flags, pass));
+	status = run_fail(run, philox_backward_begin(region, run->stream,
+						     ticket, flags, pass));
 	if (status == PHILOX_OK)
 		add_pass(run, pass, &made);
 	return status;
@@ -465,7 +465,7 @@ static void commit_backward(const struct philox_run *run,
 			    struct callback_pass *pass)
 {
 	pass->pass.stream = run->call->stream;
-	philox_backward_commit(&pass->pass, pass->commit);
+	philox_pass_commit(&pass->pass, pass->commit, NULL);
 }
 
 /* Nothing can fail that matters: a region that is gone has taken its tickets. */
@@ -492,8 +492,8 @@ static void undo_pass(struct callback_pass *pass, philox_stream stream)
 	if (pass->backward || pass->state == CALLBACK_PASS_OPEN)
 		philox_pass_abort(&pass->pass);
 	else if (pass->pass.ticket.serial)
-		philox_ticket_release(pass->pass.region, pass->pass.ticket,
-				      stream);
+		philox_ticket_release(pass->pass.region, stream,
+				      pass->pass.ticket);
 	pass->state = CALLBACK_PASS_ABORTED;
 }
 

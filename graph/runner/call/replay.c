@@ -74,7 +74,7 @@ static enum philox_status queue_work(const struct request *request,
 	if (status != PHILOX_OK)
 		return status;
 	status = philox_native_exec_launch(runner_device(function->runner),
-					   recording->graph->exec, stream);
+					   stream, recording->graph->exec);
 	if (status != PHILOX_OK) {
 		recording->spoiled = status == PHILOX_ERROR_INVALID;
 		return status_prefix(status, "function '%s': ", function->name);

@@ -267,9 +267,9 @@ static enum philox_status place_input(struct replay_check *check,
 	status = run_take_buffer(run, index, &run->inputs[index]);
 	if (status != PHILOX_OK)
 		return verify_paint(&check->verify, NULL, 0, status);
-	return philox_memory_copy(runner_device(run->runner),
+	return philox_memory_copy(runner_device(run->runner), run->stream,
 				  run->inputs[index], input->address,
-				  input->bytes, run->stream);
+				  input->bytes);
 }
 
 static enum philox_status place_all_inputs(struct replay_check *check,

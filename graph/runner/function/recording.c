@@ -363,7 +363,7 @@ void retired_mark(struct philox_runner *runner, philox_stream stream)
 	kept = status_kept();
 	if ((runner->last ||
 	     philox_event_create(device, &runner->last) == PHILOX_OK) &&
-	    philox_event_record(device, runner->last, stream) == PHILOX_OK) {
+	    philox_event_record(device, stream, runner->last) == PHILOX_OK) {
 		runner->left = runner->leaving;
 		runner->leaving = NULL;
 	}

@@ -52,7 +52,7 @@ static enum philox_status record_fence(const struct philox_runner *runner,
 				       struct fence *fence)
 {
 	enum philox_status status = philox_event_record(
-		runner_device(runner), fence->event, fence->stream);
+		runner_device(runner), fence->stream, fence->event);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -200,7 +200,7 @@ enum philox_status legacy_join(struct philox_runner *runner,
 
 	if (!is_legacy(of_call))
 		return PHILOX_OK;
-	status = philox_event_record(device, runner->joins[after], first);
+	status = philox_event_record(device, first, runner->joins[after]);
 	if (status == PHILOX_OK)
 		status =
 			philox_event_wait(device, second, runner->joins[after]);

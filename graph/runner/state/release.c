@@ -41,8 +41,8 @@ static enum philox_status enter(struct philox_runner *runner,
 }
 
 enum philox_status philox_output_release(struct philox_runner *runner,
-					 const struct philox_output *output,
-					 philox_stream stream)
+					 philox_stream stream,
+					 const struct philox_output *output)
 {
 	struct output_slot *slot;
 	int within;

@@ -442,7 +442,7 @@ GRAPH_PROMISE(backwards, that_retain_leave_a_ticket_of_all_iterations)
 			     predict(0, "layer", 4 * (LIMIT * launch + i)),
 			     "iteration %u", i);
 		PENDING(p.region, 1);
-		OK(philox_ticket_release(p.region, uses[0].ticket, f->stream));
+		OK(philox_ticket_release(p.region, f->stream, uses[0].ticket));
 	}
 	close_pair(f, &p);
 }
@@ -577,10 +577,10 @@ GRAPH_PROMISE(backwards, captured_of_too_few_iterations_are_refused)
 	ticket = forward_in(f, p.region, f->side, &p.forth);
 	end_while(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, 8, p.tape, &loop);
-	FAILS_EITHER(philox_backward_begin(p.region, ticket, f->side, 0, &pass),
+	FAILS_EITHER(philox_backward_begin(p.region, f->side, ticket, 0, &pass),
 		     PHILOX_ERROR_MISMATCH, PHILOX_ERROR_INVALID);
 	NAMES("layer");
-	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&pass, 0, NULL), PHILOX_ERROR_STATE);
 	end_while(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, 5, p.tape, &loop);
 	backward_in(f, p.region, ticket, f->side, 0, &p.back);
@@ -612,11 +612,11 @@ GRAPH_PROMISE(backwards, a_recompute_and_a_backward_in_one_body_are_linked)
 	clear_log(f, &p.forth);
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
-	OK(philox_recompute_begin(p.region, named_at_launch, f->side, 0,
-				  &pass));
+	OK(philox_backward_begin(p.region, f->side, named_at_launch,
+				 PHILOX_PASS_RETAIN, &pass));
 	OK(philox_pass_ticket(&pass, &placeholder));
 	draw_to_log(f, &pass, &p.forth);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	backward_in(f, p.region, placeholder, f->side, 0, &p.back);
 	end_while(f, f->side, p.tape, &loop);
 	both = record_end(f);
@@ -654,11 +654,11 @@ GRAPH_PROMISE(backwards, linked_in_different_bodies_need_the_most)
 	many = record_while(f, p.region, LIMIT, p.tape, &p.forth);
 	record_begin(f);
 	begin_while(f, f->stream, f->side, 4, p.tape, &loop);
-	OK(philox_recompute_begin(p.region, named_at_launch, f->side, 0,
-				  &pass));
+	OK(philox_backward_begin(p.region, f->side, named_at_launch,
+				 PHILOX_PASS_RETAIN, &pass));
 	OK(philox_pass_ticket(&pass, &placeholder));
 	draw_to_log(f, &pass, &p.forth);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	end_while(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
 	backward_in(f, p.region, placeholder, f->side, 0, &p.back);

@@ -320,7 +320,7 @@ GRAPH_PROMISE(bodies, the_cells_hold_the_state_of_the_run)
 	OK(philox_forward_begin(region, f->side, 0, &pass));
 	OK(philox_pass_states(&pass, &cells));
 	copy_to_log(f, f->side, &log, cells, SITES * sizeof(*cells));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	launch_one(f, graph);

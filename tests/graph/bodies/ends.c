@@ -89,12 +89,12 @@ GRAPH_PROMISE(bodies_ends, a_view_that_fails_needs_no_iteration)
 	uint32_t *array = make_array(f);
 
 	record_begin(f);
-	OK(philox_backward_begin(region, named_at_launch, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, named_at_launch, 0, &pass));
 	OK(philox_device_fail(f->device, "capture_tips", 1,
 			      PHILOX_ERROR_DEVICE));
 	FAILS(philox_pass_at(&pass, 9, &view), PHILOX_ERROR_DEVICE);
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(f);
 	OK(philox_graph_pass_info(graph, 0, &info));
 	cr_assert_eq(info.iterations, 1);

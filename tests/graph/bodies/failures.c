@@ -46,8 +46,8 @@ static enum philox_status try_word(struct fixture *f, struct bed *bed,
 	size_t size = (TAPE + 1) * sizeof(*spare);
 
 	TRY(bed,
-	    philox_memory_copy(f->device, spare, tape.word + 1, size, stream));
-	TRY(bed, philox_memory_copy(f->device, tape.word, spare, size, stream));
+	    philox_memory_copy(f->device, stream, spare, tape.word + 1, size));
+	TRY(bed, philox_memory_copy(f->device, stream, tape.word, spare, size));
 	return PHILOX_OK;
 }
 
@@ -61,12 +61,12 @@ static enum philox_status try_passes(struct fixture *f, struct bed *bed)
 	TRY(bed, philox_forward_begin(region, f->side, 0, &bed->pass));
 	TRY(bed, philox_pass_bits(&bed->pass, 0, PHILOX_DTYPE_U32, span,
 				  bed->forth));
-	TRY(bed, philox_forward_commit(&bed->pass, &ticket));
-	TRY(bed, philox_backward_begin(region, ticket, f->side, 0, &bed->pass));
+	TRY(bed, philox_pass_commit(&bed->pass, 0, &ticket));
+	TRY(bed, philox_backward_begin(region, f->side, ticket, 0, &bed->pass));
 	TRY(bed, philox_pass_at(&bed->pass, 1, &view));
 	TRY(bed, philox_pass_at_word(&bed->pass, bed->order.word, &view));
 	TRY(bed, philox_pass_bits(&view, 0, PHILOX_DTYPE_U32, span, bed->back));
-	TRY(bed, philox_backward_commit(&bed->pass, 0));
+	TRY(bed, philox_pass_commit(&bed->pass, 0, NULL));
 	return PHILOX_OK;
 }
 
@@ -161,9 +161,9 @@ static void is_right(struct fixture *f, struct bed *bed,
 		OK(philox_forward_begin(bed->scene.region, f->stream,
 					PHILOX_PASS_WARMUP, &probe));
 		at = probe.state.offset;
-		OK(philox_forward_commit(&probe, NULL));
-		OK(philox_memory_copy(f->device, bed->order.word, &order, 4,
-				      f->stream));
+		OK(philox_pass_commit(&probe, 0, NULL));
+		OK(philox_memory_copy(f->device, f->stream, bed->order.word,
+				      &order, 4));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		OK(philox_graph_launch(graph, f->stream, uses, 2));
 		check_words(f, bed->forth, at + 4 * (counts[i] - 1));
@@ -370,8 +370,8 @@ GRAPH_PROMISE(bodies_failures, of_a_launch_leave_the_ledger_whole)
 			draws_of(f, &log, LIMIT, seen);
 			SAME(iteration_of(f, region, use.ticket, LIMIT - 1),
 			     log.run[LIMIT - 1], "the ticket");
-			OK(philox_ticket_release(region, use.ticket,
-						 f->stream));
+			OK(philox_ticket_release(region, f->stream,
+						 use.ticket));
 			backward(f, &kept, PHILOX_PASS_RETAIN);
 		}
 	}
@@ -400,8 +400,8 @@ GRAPH_PROMISE(bodies_failures, between_the_halves_of_a_launch)
 	for (uint64_t launch = 0; launch < 2; launch++) {
 		clear_log(f, &log);
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		read_log(f, &log);
 		LOGGED_IN_ALL(&log, counts[launch]);

@@ -27,7 +27,7 @@ static struct philox_ticket eager_loop(struct fixture *f,
 	struct philox_pass pass;
 
 	OK(philox_forward_begin_loop(region, f->stream, 0, limit, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -53,7 +53,7 @@ PROMISE(iterations, of_an_eager_forward_draw_one_after_another)
 	for (uint64_t i = 0; i < LIMIT; i++)
 		SAME(drawn_at(f, &pass, (uint32_t)i),
 		     predict(0, "layer", WIDE_ADVANCE * (1 + i)), "again");
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	PENDING(region, 2);
 	SAME(peek(f, region), predict(0, "layer", WIDE_ADVANCE * (1 + LIMIT)),
 	     "the next forward begins after all of them");
@@ -81,18 +81,18 @@ PROMISE(iterations, are_as_many_as_the_forward_has)
 	FAILS(philox_pass_at(&pass, 0, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_at(NULL, 0, &view), PHILOX_ERROR_INVALID);
 	cr_assert_eq(view.iteration, kept.iteration);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	FAILS(philox_pass_at(&pass, 0, &view), PHILOX_ERROR_STATE);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	FAILS(philox_pass_at(&pass, LIMIT, &view), PHILOX_ERROR_INVALID);
 	OK(philox_pass_at(&pass, LIMIT - 1, &view));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	/* every other forward has one */
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	SAME(drawn_at(f, &pass, 0), predict(0, "layer", 4 * LIMIT), "one");
 	FAILS(philox_pass_at(&pass, 1, &view), PHILOX_ERROR_INVALID);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_at(&pass, 0, &view));
 	FAILS(philox_pass_at(&pass, 1, &view), PHILOX_ERROR_INVALID);
 	OK(philox_pass_abort(&pass));
@@ -121,9 +121,9 @@ PROMISE(iterations, a_view_of_a_view_is_one_of_its_pass)
 	draw(&third, f->scratch);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 16),
 	     "on another stream");
-	FAILS(philox_forward_commit(&view, &committed), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&view, 0, &committed), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(&second), PHILOX_ERROR_STATE);
-	OK(philox_forward_commit(&pass, &committed));
+	OK(philox_pass_commit(&pass, 0, &committed));
 	PENDING(region, 1);
 }
 
@@ -161,7 +161,7 @@ PROMISE(iterations, a_loop_has_a_limit_that_fits_the_offset)
 	      PHILOX_ERROR_OVERFLOW);
 	PENDING(region, 0);
 	OK(philox_forward_begin_loop(region, f->stream, 0, 200, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	FAILS(philox_forward_begin_loop(region, f->stream, 0, 57, &pass),
 	      PHILOX_ERROR_OVERFLOW);
 	PENDING(region, 1);
@@ -189,11 +189,11 @@ PROMISE(iterations, inference_reserves_them_and_a_warm_up_does_not)
 				     LIMIT, &pass));
 	SAME(drawn_at(f, &pass, 3), predict(0, "layer", 12), "warm-up");
 	FAILS(philox_pass_at(&pass, LIMIT, &view), PHILOX_ERROR_INVALID);
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_forward_begin_loop(region, f->stream, PHILOX_PASS_INFERENCE,
 				     LIMIT, &pass));
 	SAME(drawn_at(f, &pass, 3), predict(0, "layer", 12), "inference");
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	PENDING(region, 0);
 	SAME(forward(f, region).saw, predict(0, "layer", 4 * LIMIT), "after");
 }
@@ -210,8 +210,8 @@ PROMISE(iterations, have_cells_on_the_device)
 	OK(philox_pass_states(&pass, &cells));
 	OK(philox_pass_at(&pass, 4, &view));
 	OK(philox_pass_states(&view, &others));
-	OK(philox_memory_copy(f->device, seen, others, sizeof(seen),
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, seen, others,
+			      sizeof(seen)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (uint32_t site = 0; site < SITES; site++) {
 		struct philox_state cell =
@@ -240,7 +240,7 @@ PROMISE(iterations, of_a_shared_region_follow_one_another)
 		SAME(drawn_at(f, &pass, (uint32_t)i),
 		     predict_shared((struct philox_state){0, i * WIDE_SUM}),
 		     "iteration %d", (int)i);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(forward(f, region).saw,
 	     predict_shared((struct philox_state){0, LIMIT * WIDE_SUM}),
 	     "the next forward");
@@ -295,12 +295,12 @@ PROMISE(iterations, of_a_ticket_survive_a_save_and_load)
 	for (int i = 0; i < 3; i++) {
 		static const uint32_t has[] = {LIMIT, 3, 1};
 
-		OK(philox_backward_begin(region, tickets[i], f->stream, 0,
+		OK(philox_backward_begin(region, f->stream, tickets[i], 0,
 					 &pass));
 		OK(philox_pass_at(&pass, has[i] - 1, &view));
 		FAILS(philox_pass_at(&pass, has[i], &view),
 		      PHILOX_ERROR_INVALID);
-		OK(philox_backward_commit(&pass, 0));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	SAME(peek(&twin, region), predict(0, "layer", 4 * (LIMIT + 3 + 1)),
 	     "the next forward");
@@ -353,9 +353,9 @@ PROMISE(iterations, are_in_texts_of_loops_only)
 		else
 			OK(philox_forward_begin(region, f->stream, 0, &pass));
 		if (i != 1)
-			OK(philox_forward_commit(&pass, &ticket));
+			OK(philox_pass_commit(&pass, 0, &ticket));
 	}
-	OK(philox_ticket_release(region, ticket, f->stream));
+	OK(philox_ticket_release(region, f->stream, ticket));
 	OK(philox_context_save_text(f->context, &text, NULL));
 	cr_assert_str_eq(text, expected);
 	free(text);
@@ -381,7 +381,7 @@ static struct philox_graph *record_unrolled(struct fixture *f,
 		OK(philox_pass_at(&pass, i, &view));
 		draw_to_log(f, &view, log);
 	}
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return record_end(f);
 }
 
@@ -421,7 +421,7 @@ GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 				OK(philox_pass_at(&pass, i, &view));
 				draw_to_log(f, &view, &log);
 			}
-			OK(philox_forward_commit(&pass, &use.ticket));
+			OK(philox_pass_commit(&pass, 0, &use.ticket));
 		}
 		ticket = use.ticket;
 		read_log(f, &log);
@@ -432,7 +432,7 @@ GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 			SAME(iteration_of(f, region, ticket, i), log.run[i],
 			     "round %d, iteration %u", (int)round, i);
 		}
-		OK(philox_ticket_release(region, ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, ticket));
 	}
 	nothing_wrong(f);
 }
@@ -454,14 +454,14 @@ GRAPH_PROMISE(iterations, of_a_ticket_are_named_at_launch)
 	make_log(f, &forth);
 	loop = record_while(f, region, LIMIT, tape, &forth);
 	record_begin(f);
-	OK(philox_backward_begin(region, (struct philox_ticket){0, 0},
-				 f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream,
+				 (struct philox_ticket){0, 0}, 0, &pass));
 	for (uint32_t i = LIMIT; i-- > 0;) {
 		OK(philox_pass_at(&pass, i, &view));
 		draw_to_log(f, &view, &log);
 	}
 	draw_to_log(f, &pass, &log);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	back = record_end(f);
 	OK(philox_graph_pass_info(back, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
@@ -509,13 +509,13 @@ GRAPH_PROMISE(iterations, of_a_placeholder_are_those_of_its_forward)
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
 	ticket = forward_in(f, region, f->side, &forth);
 	end_while(f, f->side, tape, &loop);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	FAILS(philox_pass_at(&pass, LIMIT, &view), PHILOX_ERROR_INVALID);
 	for (uint32_t i = LIMIT; i-- > 0;) {
 		OK(philox_pass_at(&pass, i, &view));
 		draw_to_log(f, &view, &log);
 	}
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
 	for (uint64_t launch = 0; launch < 2; launch++) {

@@ -23,10 +23,10 @@ static struct philox_graph *record_at_word(struct fixture *f,
 	ticket = forward_in(f, region, f->side, forth);
 	end_while(f, f->side, tape, &loop);
 	take_word(f, f->stream, order);
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_at_word(&pass, order.word, &view));
 	draw_to_log(f, &view, back);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return record_end(f);
 }
 
@@ -103,11 +103,11 @@ GRAPH_PROMISE(at_word, a_ticket_named_at_launch_has_its_own_iterations)
 	make_log(f, &back);
 	record_begin(f);
 	take_word(f, f->stream, words);
-	OK(philox_backward_begin(region, (struct philox_ticket){0, 0},
-				 f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream,
+				 (struct philox_ticket){0, 0}, 0, &pass));
 	OK(philox_pass_at_word(&pass, words.word, &view));
 	draw_to_log(f, &view, &back);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(f);
 	set_tape(f, words, order, 4);
 	for (int i = 0; i < 4; i++) {
@@ -115,7 +115,7 @@ GRAPH_PROMISE(at_word, a_ticket_named_at_launch_has_its_own_iterations)
 
 		OK(philox_forward_begin_loop(region, f->stream, 0, has[i],
 					     &pass));
-		OK(philox_forward_commit(&pass, &use.ticket));
+		OK(philox_pass_commit(&pass, 0, &use.ticket));
 		clear_log(f, &back);
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
 		read_log(f, &back);
@@ -154,12 +154,12 @@ GRAPH_PROMISE(at_word, each_run_reads_the_word_again)
 	ticket = forward_in(f, region, f->side, &forth);
 	end_while(f, f->side, tape, &loop);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	OK(philox_backward_begin(region, ticket, f->side, 0, &pass));
+	OK(philox_backward_begin(region, f->side, ticket, 0, &pass));
 	take_word(f, f->side, words);
 	OK(philox_pass_at_word(&pass, words.word, &view));
 	draw_to_log(f, &view, &back);
 	draw_to_log(f, &pass, &own);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, counts, 4);
@@ -203,7 +203,7 @@ GRAPH_PROMISE(at_word, a_run_with_a_wrong_word_is_poison_alone)
 	take_word(f, f->side, words);
 	OK(philox_pass_at_word(&pass, words.word, &view));
 	draw_to_log(f, &view, &log);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_tape(f, words, order, 4);
@@ -237,13 +237,13 @@ GRAPH_PROMISE(at_word, the_number_of_the_run_is_a_word)
 	OK(philox_forward_begin_loop(region, f->stream, 0, LIMIT, &pass));
 	OK(philox_pass_at(&pass, 2, &view));
 	draw_to_log(f, &view, &forth);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
 	OK(philox_conditional_iteration(&loop, 0, &iteration));
-	OK(philox_backward_begin(region, ticket, f->side, 0, &pass));
+	OK(philox_backward_begin(region, f->side, ticket, 0, &pass));
 	OK(philox_pass_at_word(&pass, iteration, &view));
 	draw_to_log(f, &view, &back);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
@@ -281,7 +281,7 @@ GRAPH_PROMISE(at_word, a_word_must_be_a_word)
 	FAILS(philox_pass_at_word(NULL, word, &view), PHILOX_ERROR_INVALID);
 	OK(philox_pass_at(&pass, 3, &view));
 	draw(&view, array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	FAILS(philox_pass_at_word(&pass, word, &view), PHILOX_ERROR_STATE);
 	graph = record_end(f);
 	SAME(launch_forward(f, graph, region, array).saw,
@@ -313,7 +313,7 @@ GRAPH_PROMISE(at_word, a_view_in_a_body_is_the_same_in_each_run)
 	OK(philox_pass_at(&second, 3, &view));
 	draw_to_log(f, &view, &fixed);
 	draw_to_log(f, &pass, &own);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, counts, 2);
@@ -385,11 +385,11 @@ GRAPH_PROMISE(at_word, a_captured_loop_fits_the_offset)
 	      PHILOX_ERROR_OVERFLOW);
 	NAMES("huge");
 	OK(philox_forward_begin_loop(region, f->stream, 0, 100, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	graph = record_end(f);
 	for (int launch = 0; launch < 2; launch++) {
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
-		OK(philox_ticket_release(region, use.ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, use.ticket));
 	}
 	use.ticket.serial = 6;
 	FAILS(philox_graph_launch(graph, f->stream, &use, 1),

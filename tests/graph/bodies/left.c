@@ -50,7 +50,7 @@ static void loop_is_whole(struct fixture *f, struct open_loop *open)
 	read_log(f, &open->log);
 	LOGGED_IN_ALL(&open->log, 3);
 	LOGGED(&open->log, 0, open->scene.before.next);
-	OK(philox_ticket_release(open->scene.region, use.ticket, f->stream));
+	OK(philox_ticket_release(open->scene.region, f->stream, use.ticket));
 	OK(philox_graph_destroy(graph));
 	nothing_wrong(f);
 	open->scene.before = look(f, open->scene.region);
@@ -175,8 +175,8 @@ GRAPH_PROMISE(bodies_left, a_node_ended_around_an_open_one)
 		LOGGED_IN_ALL(&open.log, 2);
 		LOGGED(&open.log, 0, open.scene.before.next);
 		for (int i = 0; i < 2; i++)
-			OK(philox_ticket_release(open.scene.region,
-						 uses[i].ticket, f->stream));
+			OK(philox_ticket_release(open.scene.region, f->stream,
+						 uses[i].ticket));
 		open.scene.before = look(f, open.scene.region);
 	}
 	end_loop(f, &open);
@@ -437,9 +437,9 @@ GRAPH_PROMISE(bodies_left, a_fork_of_a_body_that_is_not_joined)
 	OK(philox_event_create(f->device, &out));
 	make_loop(f, &open);
 	begin_loop(f, &open);
-	OK(philox_event_record(f->device, out, f->side));
+	OK(philox_event_record(f->device, f->side, out));
 	OK(philox_event_wait(f->device, beside, out));
-	OK(philox_memory_set(f->device, open.scene.array, 0, 16, beside));
+	OK(philox_memory_set(f->device, beside, open.scene.array, 0, 16));
 	FAILS(philox_conditional_end(&open.loop),
 	      PHILOX_ERROR_CAPTURE_UNJOINED);
 	runs(f, f->side);

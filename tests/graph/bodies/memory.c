@@ -69,7 +69,7 @@ GRAPH_PROMISE(bodies_memory, values_are_those_of_the_launch_in_each_run)
 	nothing_wrong(f);
 	set_counts(f, tape, counts, 1);
 	clear_log(f, &ins);
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	read_log(f, &ins);
 	LOGGED_IN_ALL(&ins, 1);
 	for (int i = 0; i < 4; i++)

@@ -377,14 +377,14 @@ GRAPH_PROMISE(nested, streams_that_join_a_body_draw_its_runs)
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
 	OK(philox_forward_begin(region, f->side, 0, &pass));
-	OK(philox_event_record(f->device, out, f->side));
+	OK(philox_event_record(f->device, f->side, out));
 	OK(philox_event_wait(f->device, beside, out));
 	OK(philox_pass_on(&pass, beside, &view));
 	draw(&view, array);
-	OK(philox_event_record(f->device, back, beside));
+	OK(philox_event_record(f->device, beside, back));
 	OK(philox_event_wait(f->device, f->side, back));
 	copy_to_log(f, f->side, &log, array, sizeof(struct numbers));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	runs(f, beside);
@@ -424,7 +424,7 @@ GRAPH_PROMISE(nested, inference_and_warm_ups_may_be_in_loops)
 
 		OK(philox_forward_begin(region, f->side, flags[i], &pass));
 		draw_to_log(f, &pass, &logs[i]);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 	}
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);

@@ -15,7 +15,7 @@ static void order(struct fixture *f, philox_stream from, philox_stream to)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, from));
+	OK(philox_event_record(f->device, from, event));
 	OK(philox_event_wait(f->device, to, event));
 	OK(philox_event_destroy(f->device, event));
 }
@@ -70,8 +70,8 @@ static void launch_forked(struct fixture *f, struct forked *t,
 		}
 		t->at += 8 * LIMIT;
 		for (int i = 0; i < 2; i++)
-			OK(philox_ticket_release(t->region, uses[i].ticket,
-						 f->stream));
+			OK(philox_ticket_release(t->region, f->stream,
+						 uses[i].ticket));
 	}
 	nothing_wrong(f);
 	OK(philox_graph_destroy(graph));
@@ -133,9 +133,9 @@ GRAPH_PROMISE(orders, a_body_may_have_forked_before_it_is_tied)
 		OK(device_capture_after(f->device, f->stream, made));
 		OK(device_capture_begin_to(f->device, f->side, body,
 					   PHILOX_CAPTURE_RELAXED));
-		OK(philox_memory_set(f->device, array, 1, 16, f->side));
+		OK(philox_memory_set(f->device, f->side, array, 1, 16));
 		order(f, f->side, t.beside);
-		OK(philox_memory_set(f->device, array + 4, 1, 16, t.beside));
+		OK(philox_memory_set(f->device, t.beside, array + 4, 1, 16));
 		OK(philox_conditional_body(&node, 0, f->side));
 		forward_in(f, t.region, t.beside, &t.there);
 		forward_in(f, t.region, f->side, &t.here);
@@ -161,9 +161,9 @@ GRAPH_PROMISE(orders, a_node_on_a_fork_comes_after_the_head)
 		struct philox_conditional loop;
 
 		record_begin(f);
-		OK(philox_memory_set(f->device, array, 1, 16, f->stream));
+		OK(philox_memory_set(f->device, f->stream, array, 1, 16));
 		order(f, f->stream, t.beside);
-		OK(philox_memory_set(f->device, array + 4, 1, 16, f->stream));
+		OK(philox_memory_set(f->device, f->stream, array + 4, 1, 16));
 		begin_while(f, t.beside, f->side, LIMIT, t.tape, &loop);
 		forward_in(f, t.region, f->side, &t.here);
 		forward_in(f, t.region, f->side, &t.there);
@@ -195,7 +195,7 @@ GRAPH_PROMISE(orders, a_view_by_word_comes_after_its_word)
 		take_word(f, f->stream, t.tape);
 		OK(philox_pass_at_word(&pass, t.tape.word, &view));
 		draw_to_log(f, &view, &t.there);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 		graph = record_end(f);
 		set_tape(f, t.tape, order_of, 4);
 		for (unsigned launch = 0; launch < 2; launch++) {
@@ -213,8 +213,8 @@ GRAPH_PROMISE(orders, a_view_by_word_comes_after_its_word)
 			       predict(0, "layer",
 				       t.at + 4 * order_of[2 * launch + 1]));
 			t.at += 4 * LIMIT;
-			OK(philox_ticket_release(t.region, use.ticket,
-						 f->stream));
+			OK(philox_ticket_release(t.region, f->stream,
+						 use.ticket));
 		}
 		OK(philox_graph_destroy(graph));
 	}

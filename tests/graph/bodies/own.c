@@ -205,7 +205,7 @@ GRAPH_PROMISE(own_nodes, nest_with_nodes_of_philox)
 			LOGGED(&log, i,
 			       predict(0, "layer",
 				       4 * (LIMIT * (uint64_t)ours + i)));
-		OK(philox_ticket_release(region, use.ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, use.ticket));
 	}
 	nothing_wrong(f);
 	OK(philox_stream_destroy(f->device, inmost));
@@ -238,7 +238,7 @@ GRAPH_PROMISE(own_nodes, runs_beyond_the_limit_are_poison)
 	POISON_LOGGED(&log, LIMIT + 1);
 	beyond_limits(f, 2);
 	clear_log(f, &log);
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	read_log(f, &log);
 	LOGGED_IN_ALL(&log, 1);
 	POISON_LOGGED(&log, 0);
@@ -310,7 +310,7 @@ GRAPH_PROMISE(own_nodes, a_body_with_passes_before_it_is_tied)
 				   PHILOX_CAPTURE_RELAXED));
 	if (philox_forward_begin(region, f->side, 0, &pass) == PHILOX_OK) {
 		draw(&pass, f->scratch);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 		FAILS(philox_conditional_body(&own.node, 0, f->side),
 		      PHILOX_ERROR_STATE);
 	}

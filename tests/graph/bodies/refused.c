@@ -387,32 +387,32 @@ GRAPH_PROMISE(bodies_refused, reversed_where_there_is_nothing_to_reverse)
 	FAILS(philox_forward_begin(region, f->stream, PHILOX_PASS_REVERSED,
 				   &pass),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_begin(region, kept.ticket, f->stream,
+	FAILS(philox_backward_begin(region, f->stream, kept.ticket,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	NAMES("REVERSED");
 	unchanged(f, region, &before);
 	record_begin(f);
 	outside = captured_forward(f, region, 0, array);
-	FAILS(philox_backward_begin(region, outside, f->stream,
+	FAILS(philox_backward_begin(region, f->stream, outside,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_begin(region, named_at_launch, f->stream,
+	FAILS(philox_backward_begin(region, f->stream, named_at_launch,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
 	FAILS(philox_forward_begin(region, f->side, PHILOX_PASS_REVERSED,
 				   &pass),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_backward_begin(region, named_at_launch, f->side,
+	FAILS(philox_backward_begin(region, f->side, named_at_launch,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	NAMES("REVERSED");
-	FAILS(philox_backward_begin(region, outside, f->side,
+	FAILS(philox_backward_begin(region, f->side, outside,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	ticket = forward_in(f, region, f->side, &log);
-	FAILS(philox_backward_begin(region, ticket, f->side,
+	FAILS(philox_backward_begin(region, f->side, ticket,
 				    PHILOX_PASS_REVERSED, &pass),
 	      PHILOX_ERROR_INVALID);
 	end_while(f, f->side, tape, &loop);
@@ -435,11 +435,11 @@ static void try_reversed(struct fixture *f, struct philox_region *region,
 
 	begin_while(f, f->stream, inner, LIMIT, tape, &loop);
 	if (expected == PHILOX_OK) {
-		OK(philox_backward_begin(region, ticket, inner,
+		OK(philox_backward_begin(region, inner, ticket,
 					 PHILOX_PASS_REVERSED, &pass));
-		OK(philox_backward_commit(&pass, 0));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	} else {
-		FAILS(philox_backward_begin(region, ticket, inner,
+		FAILS(philox_backward_begin(region, inner, ticket,
 					    PHILOX_PASS_REVERSED, &pass),
 		      expected);
 		NAMES("a body that runs again");
@@ -514,12 +514,12 @@ GRAPH_PROMISE(bodies_refused, a_limit_that_overflows_the_offset)
 	end_while(f, f->side, tape, &loop);
 	begin_while(f, f->stream, f->side, 100, tape, &loop);
 	OK(philox_forward_begin(region, f->side, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	for (int i = 0; i < 2; i++) {
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
-		OK(philox_ticket_release(region, use.ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, use.ticket));
 	}
 	use.ticket = (struct philox_ticket){6, 6};
 	for (int i = 0; i < 3; i++) {
@@ -552,7 +552,7 @@ GRAPH_PROMISE(bodies_refused, a_pass_of_a_body_outside_of_it)
 	OK(philox_forward_begin(region, f->side, 0, &pass));
 	FAILS(philox_pass_on(&pass, f->stream, &view), PHILOX_ERROR_MISMATCH);
 	draw_to_log(f, &pass, &log);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, &count, 1);

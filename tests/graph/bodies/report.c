@@ -263,8 +263,8 @@ GRAPH_PROMISE(beyond, an_unannounced_loop_is_poison_and_ends)
 		clear_log(f, &forth);
 		clear_log(f, &back);
 		clear_log(f, &runs_log);
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 		read_log(f, &forth);
 		read_log(f, &back);
 		read_log(f, &runs_log);
@@ -315,8 +315,8 @@ GRAPH_PROMISE(beyond, an_unannounced_branch_is_poison)
 	set_tape(f, tape, words, 4);
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
 	for (int i = 0; i < 2; i++)
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 	OK(philox_graph_launch(graph, f->stream, uses, 2));
 	for (int i = 0; i < 2; i++) {
 		read_log(f, &logs[i]);
@@ -352,16 +352,16 @@ GRAPH_PROMISE(beyond, unannounced_views_are_poison)
 	draw_to_log(f, &view, &logs[0]);
 	OK(philox_pass_at_word(&pass, order.word, &view));
 	draw_to_log(f, &view, &logs[1]);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
-	OK(philox_backward_begin(region, ticket, f->side, 0, &pass));
+	OK(philox_backward_begin(region, f->side, ticket, 0, &pass));
 	OK(philox_pass_at(&pass, 2, &view));
 	draw_to_log(f, &view, &logs[2]);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, &count, 1);
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	for (int i = 0; i < 3; i++) {
 		read_log(f, &logs[i]);
 		LOGGED_IN_ALL(&logs[i], 1);
@@ -412,7 +412,7 @@ GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 	OK(philox_graph_set_name(plain, "plain"));
 	set_counts(f, tape, counts, 1);
 	launch_one(f, loop);
-	OK(philox_native_exec_launch(f->device, native_exec(plain), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(plain)));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);

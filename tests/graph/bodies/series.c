@@ -67,7 +67,7 @@ static void release(struct fixture *f, struct series *s,
 		    const struct philox_launch_pass *uses, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		OK(philox_ticket_release(s->region, uses[i].ticket, f->stream));
+		OK(philox_ticket_release(s->region, f->stream, uses[i].ticket));
 }
 
 static void launch_loop(struct fixture *f, struct series *s)
@@ -128,9 +128,9 @@ static void eager_loop(struct fixture *f, struct series *s)
 		OK(philox_pass_at(&pass, i, &view));
 		draw_to_log(f, &view, &s->log);
 	}
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	all_new(f, s, limit);
-	OK(philox_ticket_release(s->region, ticket, f->stream));
+	OK(philox_ticket_release(s->region, f->stream, ticket));
 	s->at += 4 * limit;
 }
 
@@ -141,7 +141,7 @@ static void plain_forward(struct fixture *f, struct series *s)
 			    : launch_forward(f, s->plain, s->region, s->array);
 
 	cr_assert_eq(block_set_add(s->seen, &made.saw), 0);
-	OK(philox_ticket_release(s->region, made.ticket, f->stream));
+	OK(philox_ticket_release(s->region, f->stream, made.ticket));
 	s->at += 4;
 }
 

@@ -19,15 +19,15 @@ GRAPH_PROMISE(adopt, placeholders_are_good_in_their_capture_only)
 	record_begin(f);
 	ticket = captured_forward(f, scene.region, 0, scene.array);
 	record_end(f);
-	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("placeholder");
-	FAILS(philox_ticket_release(scene.region, ticket, f->stream),
+	FAILS(philox_ticket_release(scene.region, f->stream, ticket),
 	      PHILOX_ERROR_MISMATCH);
 	FAILS(philox_ticket_context(scene.region, ticket, &saved),
 	      PHILOX_ERROR_MISMATCH);
 	record_begin(f);
-	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	captured_backward(f, scene.region, (struct philox_ticket){0, 0}, 0,
 			  scene.array);
@@ -52,12 +52,12 @@ GRAPH_PROMISE(adopt, refuses_garbage_near_placeholders)
 	for (unsigned bit = 0; bit < 64; bit++) {
 		garbage = ticket;
 		garbage.serial ^= UINT64_C(1) << bit;
-		cr_assert_neq(philox_backward_begin(scene.region, garbage,
-						    f->stream, 0, &pass),
+		cr_assert_neq(philox_backward_begin(scene.region, f->stream,
+						    garbage, 0, &pass),
 			      PHILOX_OK, "bit %u", bit);
 		garbage = ticket;
 		garbage.region_key ^= UINT64_C(1) << bit;
-		FAILS(philox_backward_begin(scene.region, garbage, f->stream, 0,
+		FAILS(philox_backward_begin(scene.region, f->stream, garbage, 0,
 					    &pass),
 		      PHILOX_ERROR_MISMATCH);
 	}
@@ -73,9 +73,9 @@ GRAPH_PROMISE(adopt, refuses_live_tickets)
 	struct philox_pass pass;
 
 	record_begin(f);
-	FAILS(philox_backward_begin(scene.region, none, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(scene.region, f->stream, none, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
-	FAILS(philox_backward_begin(scene.region, scene.kept.ticket, f->stream,
+	FAILS(philox_backward_begin(scene.region, f->stream, scene.kept.ticket,
 				    0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("layer");
@@ -98,17 +98,17 @@ GRAPH_PROMISE(adopt, a_placeholder_is_used_up_once)
 	record_begin(f);
 	OK(philox_forward_begin(scene.region, f->stream, 0, &open));
 	draw(&open, scene.array);
-	OK(philox_forward_commit(&open, &ticket));
-	FAILS(philox_backward_begin(other, ticket, f->stream, 0, &pass),
+	OK(philox_pass_commit(&open, 0, &ticket));
+	FAILS(philox_backward_begin(other, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	captured_backward(f, scene.region, ticket, PHILOX_PASS_RETAIN,
 			  scene.array);
-	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &open));
-	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
+	OK(philox_backward_begin(scene.region, f->stream, ticket, 0, &open));
+	FAILS(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_BUSY);
 	draw(&open, scene.array);
-	OK(philox_backward_commit(&open, 0));
-	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
+	OK(philox_pass_commit(&open, 0, NULL));
+	FAILS(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	graph = record_end(f);
 	OK(philox_graph_launch(graph, f->stream, uses, 3));
@@ -136,7 +136,7 @@ GRAPH_PROMISE(adopt, holds_many_passes_and_says_when_it_is_full)
 			break;
 		if (n % 500 == 7)
 			draw(&pass, scene.array);
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	cr_assert_eq(status, PHILOX_ERROR_LIMIT);
 	cr_assert(n >= 1000, "%u passes fit", n);

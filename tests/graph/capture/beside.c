@@ -61,12 +61,12 @@ static void use_graphs(struct fixture *f, struct philox_context *context,
 	OK(philox_capture_begin(context, f->side));
 	OK(philox_forward_begin(region, f->side, 0, &pass));
 	draw(&pass, out);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_capture_end(context, f->side, &graph));
 	OK(philox_graph_launch(graph, f->side, &use, 1));
-	OK(philox_backward_begin(region, use.ticket, f->side, 0, &pass));
+	OK(philox_backward_begin(region, f->side, use.ticket, 0, &pass));
 	draw(&pass, out);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_context_check(context, &report));
 	OK(philox_graph_destroy(graph));
 	OK(philox_region_destroy(region));
@@ -83,7 +83,7 @@ PROMISE(beside, nothing_but_saves_and_loads_waits_for_the_device)
 
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_RELAXED));
-	OK(philox_memory_set(f->device, f->scratch, 0, 4, f->stream));
+	OK(philox_memory_set(f->device, f->stream, f->scratch, 0, 4));
 	OK(philox_context_create(f->device, &context));
 	use_rows(f, context, out, tokens);
 	use_graphs(f, context, f->scratch);

@@ -43,7 +43,7 @@ static enum philox_status free_memory(struct fixture *f, struct scene *scene)
 static enum philox_status use_legacy_stream(struct fixture *f,
 					    struct scene *scene)
 {
-	return philox_memory_set(f->device, scene->memory, 0, 64, NULL);
+	return philox_memory_set(f->device, NULL, scene->memory, 0, 64);
 }
 
 static enum philox_status query_event(struct fixture *f, struct scene *scene)
@@ -65,7 +65,7 @@ static enum philox_status sync_captured_event(struct fixture *f,
 
 	(void)scene;
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->stream));
+	OK(philox_event_record(f->device, f->stream, event));
 	status = philox_event_synchronize(f->device, event);
 	OK(philox_event_destroy(f->device, event));
 	return status;
@@ -109,9 +109,9 @@ GRAPH_PROMISE(capture, a_rule_broken_after_a_pass_leaves_everything_whole)
 			     "%s: %s", rules[i].name, philox_error_message());
 		FAILS(philox_forward_begin(scene.region, f->stream, 0, &pass),
 		      PHILOX_ERROR_CAPTURE_INVALIDATED);
-		FAILS(philox_backward_begin(scene.region,
-					    (struct philox_ticket){0, 0},
-					    f->stream, 0, &pass),
+		FAILS(philox_backward_begin(scene.region, f->stream,
+					    (struct philox_ticket){0, 0}, 0,
+					    &pass),
 		      PHILOX_ERROR_CAPTURE_INVALIDATED);
 		PENDING(scene.region, scene.before.pending);
 		record_end_failing(f);
@@ -181,7 +181,7 @@ GRAPH_PROMISE(capture, a_pass_on_the_legacy_stream_meanwhile_is_refused)
 	captured_forward(f, scene.region, 0, scene.array);
 	FAILS(philox_forward_begin(scene.region, NULL, 0, &pass),
 	      PHILOX_ERROR_CAPTURE_IMPLICIT);
-	FAILS(philox_backward_begin(scene.region, scene.kept.ticket, NULL, 0,
+	FAILS(philox_backward_begin(scene.region, NULL, scene.kept.ticket, 0,
 				    &pass),
 	      PHILOX_ERROR_CAPTURE_IMPLICIT);
 	OK(philox_graph_destroy(record_end(f)));
@@ -199,8 +199,8 @@ PROMISE(capture, the_message_says_which_call_found_it_broken)
 	captured_forward(f, scene.region, 0, scene.array);
 	FAILS(philox_stream_synchronize(f->device, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
-	FAILS(philox_backward_begin(scene.region, (struct philox_ticket){0, 0},
-				    f->stream, 0, &pass),
+	FAILS(philox_backward_begin(scene.region, f->stream,
+				    (struct philox_ticket){0, 0}, 0, &pass),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
 	FAILS(philox_capture_end(f->context, f->stream, &graph),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
@@ -216,7 +216,7 @@ static void fork_to_side(struct fixture *f)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->stream));
+	OK(philox_event_record(f->device, f->stream, event));
 	OK(philox_event_wait(f->device, f->side, event));
 	OK(philox_event_destroy(f->device, event));
 }
@@ -226,7 +226,7 @@ static void join_side(struct fixture *f)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, f->side));
+	OK(philox_event_record(f->device, f->side, event));
 	OK(philox_event_wait(f->device, f->stream, event));
 	OK(philox_event_destroy(f->device, event));
 }
@@ -243,7 +243,7 @@ GRAPH_PROMISE(capture, an_unjoined_fork_leaves_everything_whole)
 	fork_to_side(f);
 	OK(philox_pass_on(&pass, f->side, &view));
 	draw(&view, scene.array);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	cr_assert_eq(record_end_failing(f), PHILOX_ERROR_CAPTURE_UNJOINED);
 	OK(philox_stream_capture_info(f->device, f->side, &capture, NULL));
 	cr_assert_eq(capture, PHILOX_CAPTURE_NONE);
@@ -327,8 +327,8 @@ GRAPH_PROMISE(capture, with_an_aborted_pass_gives_no_graph)
 			OK(philox_forward_begin(scene.region, f->stream, 0,
 						&pass));
 		else
-			OK(philox_backward_begin(scene.region, named_at_launch,
-						 f->stream, 0, &pass));
+			OK(philox_backward_begin(scene.region, f->stream,
+						 named_at_launch, 0, &pass));
 		draw(&pass, scene.array);
 		OK(philox_pass_abort(&pass));
 		cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
@@ -346,13 +346,13 @@ GRAPH_PROMISE(capture, an_aborted_backward_leaves_its_forward_as_it_was)
 
 	record_begin(f);
 	ticket = captured_forward(f, scene.region, 0, scene.array);
-	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_abort(&pass));
 	captured_backward(f, scene.region, ticket, PHILOX_PASS_RETAIN,
 			  scene.array);
-	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(scene.region, f->stream, ticket, 0, &pass));
 	draw(&pass, scene.array);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
 	end_scene(f, &scene);
 }

@@ -34,12 +34,12 @@ PROMISE(cells, cells_on_the_device_hold_the_same_in_forward_and_backward)
 	draw(&pass, f->scratch);
 	OK(philox_pass_rng(&pass, 1, 1, &rng));
 	cr_assert_not_null(rng.cell);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 4), "from cells");
-	OK(philox_backward_begin(region, ticket, f->stream,
+	OK(philox_backward_begin(region, f->stream, ticket,
 				 PHILOX_PASS_ON_DEVICE, &pass));
 	read_cells(f, &pass, seen[1]);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	cr_assert_eq(memcmp(seen[0], seen[1], sizeof(seen[0])), 0);
 	cr_assert_eq(memcmp(&seen[0][2], &want, sizeof(want)), 0);
@@ -56,10 +56,10 @@ PROMISE(cells, cells_on_the_device_are_not_overwritten_while_in_use)
 		OK(philox_forward_begin(region, f->stream,
 					PHILOX_PASS_ON_DEVICE, &pass));
 		read_cells(f, &pass, seen[i]);
-		OK(philox_forward_commit(&pass, &ticket));
-		OK(philox_backward_begin(region, ticket, f->side,
+		OK(philox_pass_commit(&pass, 0, &ticket));
+		OK(philox_backward_begin(region, f->side, ticket,
 					 PHILOX_PASS_ON_DEVICE, &pass));
-		OK(philox_backward_commit(&pass, 0));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	OK(philox_device_synchronize(f->device));
 	for (unsigned i = 0; i < 20; i++) {
@@ -88,7 +88,7 @@ static const struct philox_state *cells_of_one_pass(
 				PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE,
 				&pass));
 	OK(philox_pass_states(&pass, &cells));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return cells;
 }
 
@@ -126,13 +126,13 @@ PROMISE(cells, of_a_backward_go_to_the_next_pass)
 		struct philox_pass pass;
 
 		OK(philox_backward_begin(
-			region, made.ticket, f->stream,
+			region, f->stream, made.ticket,
 			PHILOX_PASS_RETAIN | PHILOX_PASS_ON_DEVICE, &pass));
 		OK(philox_pass_states(&pass, &cells[i]));
 		if (i % 2)
 			OK(philox_pass_abort(&pass));
 		else
-			OK(philox_backward_commit(&pass, 0));
+			OK(philox_pass_commit(&pass, 0, NULL));
 		OK(philox_device_synchronize(f->device));
 		cr_assert_eq(cells[i], cells[0]);
 	}
@@ -150,9 +150,9 @@ PROMISE(cells, a_view_draws_the_same_numbers_on_another_stream)
 	OK(philox_pass_on(&pass, f->side, &view));
 	draw(&view, seen);
 	draw(&pass, f->scratch);
-	FAILS(philox_forward_commit(&view, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&view, 0, &ticket), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(&view), PHILOX_ERROR_STATE);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	SAME(read_numbers(f, seen), read_numbers(f, f->scratch), "view");
 	SAME(backward_numbers(f, region, ticket, 0), read_numbers(f, seen),
 	     "its backward");

@@ -30,10 +30,10 @@ static struct philox_ticket record_pass(struct fixture *f,
 	struct philox_ticket placeholder;
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(region, ticket, f->stream, flags, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, flags, &pass));
 	placeholder = ticket_of(&pass);
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return placeholder;
 }
 
@@ -122,19 +122,19 @@ GRAPH_PROMISE(linked, a_recompute_inside_its_backward_is_linked)
 	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	record_begin(f);
-	OK(philox_backward_begin(region, named_at_launch, f->stream, 0,
+	OK(philox_backward_begin(region, f->stream, named_at_launch, 0,
 				 &outer));
-	OK(philox_recompute_begin(region, ticket_of(&outer), f->stream, 0,
-				  &inner));
+	OK(philox_backward_begin(region, f->stream, ticket_of(&outer),
+				 PHILOX_PASS_RETAIN, &inner));
 	cr_assert_eq(inner.states, outer.states, "one set of cells");
-	FAILS(philox_backward_begin(region, ticket_of(&inner), f->stream, 0,
+	FAILS(philox_backward_begin(region, f->stream, ticket_of(&inner), 0,
 				    &other),
 	      PHILOX_ERROR_BUSY);
 	NAMES("layer");
 	draw(&inner, again);
-	OK(philox_backward_commit(&inner, 0));
+	OK(philox_pass_commit(&inner, 0, NULL));
 	draw(&outer, dx);
-	OK(philox_backward_commit(&outer, 0));
+	OK(philox_pass_commit(&outer, 0, NULL));
 	back = record_end(f);
 	made = forward(f, region);
 	uses[0].ticket = made.ticket;
@@ -156,10 +156,11 @@ GRAPH_PROMISE(linked, a_group_has_one_consumer)
 
 	record_begin(f);
 	ticket = record_pass(f, region, named_at_launch, 0, array);
-	FAILS(philox_backward_begin(region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_RELEASED);
 	NAMES("layer");
-	FAILS(philox_recompute_begin(region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, ticket,
+				    PHILOX_PASS_RETAIN, &pass),
 	      PHILOX_ERROR_RELEASED);
 	back = record_end(f);
 	made = forward(f, region);
@@ -180,10 +181,10 @@ GRAPH_PROMISE(linked, a_consumer_that_retains_after_all_leaves_room)
 	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	record_begin(f);
-	OK(philox_backward_begin(region, named_at_launch, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, named_at_launch, 0, &pass));
 	ticket = ticket_of(&pass);
 	draw(&pass, array);
-	OK(philox_backward_commit(&pass, PHILOX_PASS_RETAIN));
+	OK(philox_pass_commit(&pass, PHILOX_PASS_RETAIN, NULL));
 	record_pass(f, region, ticket, 0, dx);
 	back = record_end(f);
 	made = forward(f, region);
@@ -276,20 +277,20 @@ GRAPH_PROMISE(linked, a_placeholder_is_of_its_region_and_capture)
 	record_begin(f);
 	ticket = record_pass(f, one, named_at_launch, PHILOX_PASS_RETAIN,
 			     f->scratch);
-	FAILS(philox_backward_begin(two, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(two, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	NAMES("two");
 	ticket.serial++; /* of no pass */
-	FAILS(philox_backward_begin(one, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(one, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
 	ticket.serial--;
 	graph = record_end(f);
-	FAILS(philox_backward_begin(one, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(one, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH); /* eager */
 	record_begin(f);
 	captured_backward(f, one, named_at_launch, PHILOX_PASS_RETAIN,
 			  f->scratch);
-	FAILS(philox_backward_begin(one, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(one, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_MISMATCH); /* another capture */
 	OK(philox_graph_destroy(record_end(f)));
 	OK(philox_graph_destroy(graph));
@@ -303,11 +304,11 @@ GRAPH_PROMISE(linked, nothing_is_linked_to_an_aborted_pass)
 	struct philox_pass pass;
 
 	record_begin(f);
-	OK(philox_recompute_begin(region, named_at_launch, f->stream, 0,
-				  &pass));
+	OK(philox_backward_begin(region, f->stream, named_at_launch,
+				 PHILOX_PASS_RETAIN, &pass));
 	ticket = ticket_of(&pass);
 	OK(philox_pass_abort(&pass));
-	FAILS(philox_backward_begin(region, ticket, f->stream, 0, &pass),
+	FAILS(philox_backward_begin(region, f->stream, ticket, 0, &pass),
 	      PHILOX_ERROR_STATE);
 	NAMES("aborted");
 	cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
@@ -324,22 +325,22 @@ PROMISE(linked, an_eager_pass_has_a_live_ticket)
 
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	ticket = ticket_of(&pass);
-	FAILS(philox_backward_begin(region, ticket, f->stream, 0, &inner),
+	FAILS(philox_backward_begin(region, f->stream, ticket, 0, &inner),
 	      PHILOX_ERROR_STATE); /* its forward is open */
 	draw(&pass, f->scratch);
 	saw = read_numbers(f, f->scratch);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	cr_assert_eq(ticket_of(&view).serial, ticket.serial);
-	OK(philox_recompute_begin(region, ticket_of(&pass), f->stream, 0,
-				  &inner));
+	OK(philox_backward_begin(region, f->stream, ticket_of(&pass),
+				 PHILOX_PASS_RETAIN, &inner));
 	cr_assert_eq(ticket_of(&inner).serial, ticket.serial);
 	cr_assert_eq(ticket_of(&inner).region_key, ticket.region_key);
 	draw(&inner, f->scratch);
 	SAME(read_numbers(f, f->scratch), saw, "recomputed inside");
-	OK(philox_backward_commit(&inner, 0));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&inner, 0, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	PENDING(region, 0);
 	ticket = (struct philox_ticket){5, 6};
 	FAILS(philox_pass_ticket(&pass, &ticket), PHILOX_ERROR_STATE);
@@ -360,7 +361,7 @@ GRAPH_PROMISE(linked, a_forward_that_owes_no_backward_has_no_ticket)
 			OK(philox_forward_begin(region, f->stream, flags[i],
 						&pass));
 			cr_assert(is_zero(ticket_of(&pass)));
-			OK(philox_forward_commit(&pass, NULL));
+			OK(philox_pass_commit(&pass, 0, NULL));
 		}
 	}
 	OK(philox_graph_destroy(record_end(f)));
@@ -375,13 +376,13 @@ GRAPH_PROMISE(linked, a_captured_forward_has_the_placeholder_it_will_give)
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	ticket = ticket_of(&pass);
-	OK(philox_forward_commit(&pass, &made));
+	OK(philox_pass_commit(&pass, 0, &made));
 	cr_assert(made.serial == ticket.serial &&
 		  made.region_key == ticket.region_key);
-	OK(philox_backward_begin(region, made, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, made, 0, &pass));
 	cr_assert_eq(ticket_of(&pass).serial, made.serial,
 		     "that of its forward");
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_graph_destroy(record_end(f)));
 }
 

@@ -175,7 +175,7 @@ PROMISE(capture_lives, a_first_pass_that_failed_is_never_reported)
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_DEVICE);
 	native = end_natively(f);
-	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native.exec));
 	OK(philox_device_synchronize(f->device));
 	OK(philox_context_check(f->context, NULL));
 	OK(philox_capture_drop(f->context, native.id));
@@ -227,7 +227,7 @@ static void give_cells(struct fixture *f, struct philox_pass passes[OTHERS])
 		draw(&passes[i], f->scratch);
 		SAME(read_numbers(f, f->scratch), predict(0, "other", 4 * i),
 		     "cells of pass %u", i);
-		OK(philox_forward_commit(&passes[i], NULL));
+		OK(philox_pass_commit(&passes[i], 0, NULL));
 	}
 }
 
@@ -261,7 +261,7 @@ static void survives(struct fixture *f, const char *operation, unsigned n)
 	      PHILOX_ERROR_DEVICE);
 	cr_assert_null(graph);
 	take_cells(f, other, passes);
-	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native.exec));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);

@@ -47,7 +47,7 @@ PROMISE(graph_messages, a_ticket_that_a_launch_uses_up)
 	struct philox_launch_pass use = {.ticket = forward(f, region).ticket};
 
 	OK(philox_graph_prologue(graph, f->stream, &use, 1));
-	SAYS(philox_ticket_release(region, use.ticket, f->stream),
+	SAYS(philox_ticket_release(region, f->stream, use.ticket),
 	     PHILOX_ERROR_BUSY,
 	     "region 'layer': a launch is using up ticket 1");
 	OK(philox_graph_epilogue(graph, PHILOX_ERROR_DEVICE));
@@ -59,7 +59,7 @@ PROMISE(graph_messages, launches_that_were_not_announced)
 	struct philox_graph *graph =
 		record_forward(f, region, 0, make_array(f));
 
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	SAYS(philox_context_save(f->context, "/nowhere/x"),
 	     PHILOX_ERROR_UNANNOUNCED,
@@ -68,8 +68,8 @@ PROMISE(graph_messages, launches_that_were_not_announced)
 	SAYS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
 	     "1 launch of 1 graph was made without philox, first of 'graph 1' "
 	     "(regions: layer)");
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	SAYS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
 	     "2 launches of 1 graph were made without philox, first of 'graph 1' "

@@ -156,7 +156,7 @@ FULL_PROMISE(a_capture_on_a_full_device)
 
 		OK(philox_forward_begin(large, f->stream, PHILOX_PASS_INFERENCE,
 					&pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	cr_assert_eq(calls_that_wait(f), before);
 	graph = record_end(f);
@@ -210,7 +210,7 @@ FULL_PROMISE(a_graph_is_destroyed_and_its_memory_used_again_on_a_full_device)
 	drain_device(f);
 	SAME(read_numbers(f, array), predict(0, "layer", 4 * 20), "the last");
 	OK(philox_context_check(f->context, NULL));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->side));
+	OK(philox_native_exec_launch(f->device, f->side, native_exec(graph)));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw), "a late copy has undone a launch");
 }
@@ -230,9 +230,9 @@ FULL_PROMISE(a_pass_with_cells_on_a_full_device)
 			region, stream,
 			PHILOX_PASS_INFERENCE | PHILOX_PASS_ON_DEVICE, &pass));
 		OK(philox_pass_states(&pass, &cells));
-		OK(philox_memory_copy(f->device, &seen[i], cells,
-				      sizeof(seen[i]), stream));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_memory_copy(f->device, stream, &seen[i], cells,
+				      sizeof(seen[i])));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	drain_device(f);
 	cr_assert_lt(seen[0].offset, seen[1].offset);
@@ -265,7 +265,7 @@ static void launches_after_a_failure(struct fixture *f, const char *operation)
 	drain_device(f);
 	SAME(read_numbers(f, array), predict(0, operation, 4 * 2), "the third");
 	OK(philox_context_check(f->context, NULL));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
@@ -297,7 +297,7 @@ PROMISE(nothing_waits, cells_that_are_taken_again_hold_no_old_numbers)
 	OK(philox_stream_end_capture(f->device, f->stream, &native.graph));
 	OK(philox_native_graph_instantiate(f->device, native.graph,
 					   &native.exec));
-	OK(philox_native_exec_launch(f->device, native.exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native.exec));
 	saw = read_numbers(f, dx);
 	cr_assert(all_poison(&saw));
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
@@ -323,18 +323,18 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	OK(philox_native_graph_instantiate(f->device, native, &second));
 	for (unsigned i = 0; i < 3; i++)
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
-	OK(philox_native_exec_launch(f->device, second, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, second));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.sequence, 3);
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	FAILS(philox_context_save_text(f->context, &text, &size),
 	      PHILOX_ERROR_UNANNOUNCED);
-	OK(philox_native_exec_launch(f->device, second, f->stream));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, second));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);
@@ -469,7 +469,7 @@ static void names_the_call(struct fixture *f, enum philox_status status,
 	snprintf(text, sizeof(text), "invalidated by %s,", call);
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
-	FAILS(philox_memory_set(f->device, f->scratch, 0, 4, f->stream),
+	FAILS(philox_memory_set(f->device, f->stream, f->scratch, 0, 4),
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
 	NAMES(text);
 }

@@ -49,7 +49,7 @@ static struct shape look_back(struct fixture *f)
 
 static void set_some(struct fixture *f, uint32_t *array, philox_stream stream)
 {
-	OK(philox_memory_set(f->device, array, 0, 16, stream));
+	OK(philox_memory_set(f->device, stream, array, 0, 16));
 }
 
 static void is_one_line(const struct shape *shape)
@@ -71,7 +71,7 @@ static void one_draw(struct philox_region *region, philox_stream stream,
 
 	OK(philox_forward_begin(region, stream, PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_pass_fill(&pass, 0, 0, &fill));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 GRAPH_PROMISE(shape, a_straight_capture_stays_one_line)
@@ -117,7 +117,7 @@ GRAPH_PROMISE(shape, a_long_stretch_between_passes_stays_one_line)
 static void fork_to(struct fixture *f, philox_event event, philox_stream from,
 		    philox_stream to)
 {
-	OK(philox_event_record(f->device, event, from));
+	OK(philox_event_record(f->device, from, event));
 	OK(philox_event_wait(f->device, to, event));
 }
 
@@ -223,10 +223,10 @@ GRAPH_PROMISE(shape, every_branch_comes_after_the_head)
 		for (unsigned i = 0; i < 2; i++) {
 			uint32_t words[2][4];
 
-			OK(philox_memory_copy(f->device, words[0], left + 4 * i,
-					      16, f->stream));
-			OK(philox_memory_copy(f->device, words[1],
-					      right + 4 * i, 16, f->stream));
+			OK(philox_memory_copy(f->device, f->stream, words[0],
+					      left + 4 * i, 16));
+			OK(philox_memory_copy(f->device, f->stream, words[1],
+					      right + 4 * i, 16));
 			OK(philox_stream_synchronize(f->device, f->stream));
 			for (unsigned k = 0; k < 2; k++) {
 				/* uses are in order of begin */

@@ -26,7 +26,7 @@ static struct philox_graph *record_value(struct fixture *f,
 	OK(philox_capture_param(f->context, f->stream, "step", initial, size,
 				&cell));
 	cr_assert_eq((uintptr_t)cell % 16, 0);
-	OK(philox_memory_copy(f->device, to, cell, 16, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, to, cell, 16));
 	return record_end(f);
 }
 
@@ -34,7 +34,7 @@ static struct bytes read_bytes(struct fixture *f, const struct bytes *from)
 {
 	struct bytes bytes;
 
-	OK(philox_memory_copy(f->device, &bytes, from, 16, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, &bytes, from, 16));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	return bytes;
 }
@@ -116,11 +116,11 @@ Test(values, are_those_of_each_queued_launch, .timeout = 120)
 		value = 7 * i;
 		OK(philox_graph_set_param(graph, 0, &value, sizeof(value)));
 		OK(philox_graph_launch(graph, f.stream, NULL, 0));
-		OK(philox_memory_copy(f.device, all + i, to, sizeof(value),
-				      f.stream));
+		OK(philox_memory_copy(f.device, f.stream, all + i, to,
+				      sizeof(value)));
 	}
-	OK(philox_memory_copy(f.device, seen, all, LAUNCHES * sizeof(*all),
-			      f.stream));
+	OK(philox_memory_copy(f.device, f.stream, seen, all,
+			      LAUNCHES * sizeof(*all)));
 	OK(philox_stream_synchronize(f.device, f.stream));
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		cr_assert_eq(seen[i], 7 * i, "launch %u read %u", i, seen[i]);
@@ -160,14 +160,14 @@ GRAPH_PROMISE(values, are_poison_in_launches_made_without_philox)
 		record_value(f, NULL, NULL, &value, sizeof(value), to);
 
 	memset(&poison, 0xff, sizeof(poison));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	holds(f, to, &poison, 16);
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_str_eq(report.graph, philox_graph_name(graph));
 	OK(philox_graph_launch(graph, f->stream, NULL, 0));
 	holds(f, to, &value, sizeof(value));
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	holds(f, to, &poison, 16);
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);
@@ -244,7 +244,7 @@ PROMISE(values, of_eager_code_are_written_in_stream_order)
 	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	OK(philox_param_write(f->context, f->stream, cells + 1, &other,
 			      sizeof(other)));
-	OK(philox_native_exec_launch(f->device, exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, exec));
 	holds(f, cells + 1, &value, sizeof(value));
 	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_native_graph_destroy(f->device, native));
@@ -341,7 +341,7 @@ GRAPH_PROMISE(values, are_set_by_index_and_size_when_no_launch_is_open)
 	cr_assert_eq(philox_graph_param_count(NULL), 0);
 	OK(philox_graph_prologue(graph, f->stream, NULL, 0));
 	FAILS(philox_graph_set_param(graph, 0, &other, 8), PHILOX_ERROR_BUSY);
-	OK(philox_native_exec_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native_exec(graph)));
 	OK(philox_graph_epilogue(graph, PHILOX_OK));
 	holds(f, to, &value, sizeof(value));
 	OK(philox_graph_set_param(graph, 0, &other, 8));
@@ -363,7 +363,7 @@ GRAPH_PROMISE(values, are_as_many_as_a_head_takes)
 		OK(philox_capture_param(f->context, f->stream, name, &value, 4,
 					&cell));
 	}
-	OK(philox_memory_copy(f->device, to, cell, 16, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, to, cell, 16));
 	FAILS(philox_capture_param(f->context, f->stream, "one more", &value, 4,
 				   &cell),
 	      PHILOX_ERROR_LIMIT);
@@ -403,7 +403,7 @@ GRAPH_PROMISE(values, that_cannot_be_made_leave_their_capture_whole)
 		OK(philox_device_fail(f->device, name, 0, PHILOX_OK));
 	}
 	cr_assert_geq(failures, 2);
-	OK(philox_memory_copy(f->device, to, cell, 16, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, to, cell, 16));
 	graph = record_end(f);
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	holds(f, to, &value, sizeof(value));

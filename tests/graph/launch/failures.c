@@ -131,7 +131,7 @@ static int making_fails(struct fixture *f, struct philox_region *region,
 		status = philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
 					  array);
 		if (status == PHILOX_OK)
-			status = philox_forward_commit(&pass, &ticket);
+			status = philox_pass_commit(&pass, 0, &ticket);
 		if (status != PHILOX_OK)
 			OK(philox_pass_abort(&pass));
 	}
@@ -187,7 +187,7 @@ PROMISE(launch_failures, an_adoption_that_failed_may_be_tried_again)
 	OK(philox_stream_capture_info(f->device, f->stream, NULL, &id));
 	OK(philox_forward_begin(rig.region, f->stream, 0, &pass));
 	draw(&pass, rig.y);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	for (;; n++) {
@@ -218,8 +218,8 @@ GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 
 	OK(philox_graph_prologue(rig.forth, f->stream, &use, 1));
 	cr_assert_eq(use.ticket.serial, 6, "written by the epilogue");
-	OK(philox_native_exec_launch(f->device, native_exec(rig.forth),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(rig.forth)));
 	OK(philox_graph_epilogue(rig.forth, PHILOX_OK));
 	made.ticket = use.ticket;
 	made.saw = read_numbers(f, rig.y);
@@ -227,8 +227,8 @@ GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 	PENDING(rig.region, 3);
 	use.ticket = rig.one.ticket;
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
-	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(rig.back)));
 	OK(philox_graph_epilogue(rig.back, PHILOX_OK));
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
 	PENDING(rig.region, 2);
@@ -270,17 +270,17 @@ GRAPH_PROMISE(launch_failures, takes_the_graph_between_its_halves)
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_graph_destroy(rig.back), PHILOX_ERROR_BUSY);
 	NAMES("graph");
-	FAILS(philox_backward_begin(rig.region, rig.one.ticket, f->stream, 0,
+	FAILS(philox_backward_begin(rig.region, f->stream, rig.one.ticket, 0,
 				    &pass),
 	      PHILOX_ERROR_BUSY);
-	FAILS(philox_recompute_begin(rig.region, rig.one.ticket, f->stream, 0,
-				     &pass),
+	FAILS(philox_backward_begin(rig.region, f->stream, rig.one.ticket,
+				    PHILOX_PASS_RETAIN, &pass),
 	      PHILOX_ERROR_BUSY);
-	FAILS(philox_ticket_release(rig.region, rig.one.ticket, f->stream),
+	FAILS(philox_ticket_release(rig.region, f->stream, rig.one.ticket),
 	      PHILOX_ERROR_BUSY);
 	SAME(forward(f, rig.region).saw, rig.before.next, "others go on");
-	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(rig.back)));
 	OK(philox_graph_epilogue(rig.back, PHILOX_OK));
 	FAILS(philox_graph_epilogue(rig.back, PHILOX_OK), PHILOX_ERROR_STATE);
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
@@ -297,8 +297,8 @@ GRAPH_PROMISE(launch_failures, reserves_in_its_first_half)
 	OK(philox_graph_prologue(rig.forth, f->stream, &use, 1));
 	PENDING(rig.region, 3);
 	eager = forward(f, rig.region).saw;
-	OK(philox_native_exec_launch(f->device, native_exec(rig.forth),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(rig.forth)));
 	OK(philox_graph_epilogue(rig.forth, PHILOX_OK));
 	SAME(read_numbers(f, rig.y), rig.before.next, "first come");
 	FRESH(eager, rig.before.next, "the other is fresh");
@@ -313,8 +313,8 @@ GRAPH_PROMISE(launch_failures, survives_its_region_between_its_halves)
 
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
 	OK(philox_region_destroy(rig.region));
-	OK(philox_native_exec_launch(f->device, native_exec(rig.back),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(rig.back)));
 	/* The launch happened: which status it returns is up to it. */
 	philox_graph_epilogue(rig.back, PHILOX_OK);
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");

@@ -165,9 +165,10 @@ GRAPH_PROMISE(graph, recompute_and_backward_are_in_the_forwards_capture)
 
 	record_begin(f);
 	ticket = captured_forward(f, region, 0, y);
-	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, ticket, PHILOX_PASS_RETAIN,
+				 &pass));
 	draw(&pass, again);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	captured_backward(f, region, ticket, 0, dx);
 	step = record_end(f);
 	for (unsigned i = 0; i < 3; i++) {
@@ -191,10 +192,10 @@ GRAPH_PROMISE(graph, recompute_and_backward_of_one_ticket_are_in_one_graph)
 	struct philox_pass pass;
 
 	record_begin(f);
-	OK(philox_recompute_begin(region, named_at_launch, f->stream, 0,
-				  &pass));
+	OK(philox_backward_begin(region, f->stream, named_at_launch,
+				 PHILOX_PASS_RETAIN, &pass));
 	draw(&pass, again);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	captured_backward(f, region, named_at_launch, 0, dx);
 	back = record_end(f);
 	made[0] = forward(f, region);
@@ -227,13 +228,15 @@ GRAPH_PROMISE(graph, captured_recomputes_nest_in_other_regions_passes)
 	record_begin(f);
 	of_stage = captured_forward(f, outer, 0, stage);
 	of_layer = captured_forward(f, inner, 0, layer);
-	OK(philox_recompute_begin(outer, of_stage, f->stream, 0, &a));
-	OK(philox_recompute_begin(inner, of_layer, f->stream, 0, &b));
+	OK(philox_backward_begin(outer, f->stream, of_stage, PHILOX_PASS_RETAIN,
+				 &a));
+	OK(philox_backward_begin(inner, f->stream, of_layer, PHILOX_PASS_RETAIN,
+				 &b));
 	draw(&a, seen[0]);
 	draw(&b, seen[1]);
-	OK(philox_backward_commit(&b, 0));
+	OK(philox_pass_commit(&b, 0, NULL));
 	captured_backward(f, inner, of_layer, 0, seen[2]);
-	OK(philox_backward_commit(&a, 0));
+	OK(philox_pass_commit(&a, 0, NULL));
 	captured_backward(f, outer, of_stage, 0, seen[3]);
 	step = record_end(f);
 	for (unsigned i = 0; i < 3; i++) {
@@ -465,10 +468,10 @@ GRAPH_PROMISE(graph, your_own_kernels_find_the_states_in_cells)
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	read_cells(f, &pass, forth);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_backward_begin(region, f->stream, ticket, 0, &pass));
 	read_cells(f, &pass, back);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	step = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
 		struct philox_state want =

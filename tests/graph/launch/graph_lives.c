@@ -105,7 +105,7 @@ PROMISE(graph_lives, a_capture_without_a_pass_gives_a_graph_without_uses)
 	struct philox_graph *graph;
 
 	OK(philox_capture_begin(f->context, f->stream));
-	OK(philox_memory_set(f->device, f->scratch, 7, 16, f->stream));
+	OK(philox_memory_set(f->device, f->stream, f->scratch, 7, 16));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	cr_assert_eq(philox_graph_pass_count(graph), 0);
 	memset(f->scratch, 0, 16);
@@ -169,14 +169,14 @@ PROMISE(graph_lives, a_context_may_go_before_its_graphs)
 	region = make_region_of(other, "layer", 0, NULL);
 	OK(philox_capture_begin(other, f->stream));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_capture_end(other, f->stream, &ours));
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_RELAXED));
 	OK(philox_stream_capture_info(f->device, f->stream, NULL, &id));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	draw(&pass, f->scratch);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_instantiate(f->device, native, &exec));
 	OK(philox_graph_adopt(other, id, native, exec, &adopted));

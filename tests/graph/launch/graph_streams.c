@@ -14,7 +14,7 @@ static void order(struct fixture *f, philox_stream from, philox_stream to)
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
-	OK(philox_event_record(f->device, event, from));
+	OK(philox_event_record(f->device, from, event));
 	OK(philox_event_wait(f->device, to, event));
 	OK(philox_event_destroy(f->device, event));
 }
@@ -49,8 +49,8 @@ static void fork_of_a_pass(struct fixture *f, unsigned n)
 	OK(philox_pass_on(&pass, f->side, &view));
 	draw(&view, there);
 	draw(&pass, here);
-	FAILS(philox_forward_commit(&view, &ticket), PHILOX_ERROR_STATE);
-	OK(philox_forward_commit(&pass, &ticket));
+	FAILS(philox_pass_commit(&view, 0, &ticket), PHILOX_ERROR_STATE);
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
@@ -89,8 +89,8 @@ static void older_fork(struct fixture *f, unsigned n)
 	draw(&pass, seen_one);
 	OK(philox_forward_begin(two, f->side, 0, &other));
 	draw(&other, seen_two);
-	OK(philox_forward_commit(&other, &ticket));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&other, 0, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
@@ -127,7 +127,7 @@ static void older_fork_with_a_view(struct fixture *f, unsigned n)
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	draw(&view, seen);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++)
@@ -152,9 +152,9 @@ static void backward_on_a_fork(struct fixture *f, unsigned n)
 	record_begin(f);
 	order(f, f->stream, f->side);
 	ticket = captured_forward(f, region, 0, y);
-	OK(philox_backward_begin(region, ticket, f->side, 0, &pass));
+	OK(philox_backward_begin(region, f->side, ticket, 0, &pass));
 	draw(&pass, dx);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	order(f, f->side, f->stream);
 	graph = record_end(f);
 	for (unsigned i = 0; i < 4; i++) {
@@ -201,16 +201,17 @@ GRAPH_PROMISE(graph_streams, a_view_must_be_in_the_capture_of_its_pass)
 	struct philox_graph *graph;
 	struct philox_ticket ticket;
 
-	OK(philox_recompute_begin(region, made.ticket, f->side, 0, &eager));
+	OK(philox_backward_begin(region, f->side, made.ticket,
+				 PHILOX_PASS_RETAIN, &eager));
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &captured));
 	FAILS(philox_pass_on(&captured, f->side, &view), PHILOX_ERROR_MISMATCH);
 	FAILS(philox_pass_on(&eager, f->stream, &view), PHILOX_ERROR_MISMATCH);
 	cr_assert_null(view.region, "outputs are written on success only");
 	draw(&captured, array);
-	OK(philox_forward_commit(&captured, &ticket));
+	OK(philox_pass_commit(&captured, 0, &ticket));
 	graph = record_end(f);
-	OK(philox_backward_commit(&eager, 0));
+	OK(philox_pass_commit(&eager, 0, NULL));
 	SAME(launch_forward(f, graph, region, array).saw,
 	     predict(0, "layer", 4), "undisturbed");
 	backward(f, &made, 0);
@@ -232,8 +233,8 @@ GRAPH_PROMISE(graph_streams, launches_queue_up_with_a_message_each)
 
 		OK(philox_graph_launch(graph, f->stream,
 				       &use[i < N ? i : 2 * N - 1 - i], 1));
-		OK(philox_memory_copy(f->device, seen + i * WORDS, array,
-				      sizeof(struct numbers), f->stream));
+		OK(philox_memory_copy(f->device, f->stream, seen + i * WORDS,
+				      array, sizeof(struct numbers)));
 	}
 	for (unsigned i = 0; i < N; i++) {
 		struct numbers want = predict(0, "layer", 4 * i);
@@ -256,11 +257,13 @@ GRAPH_PROMISE(graph_streams, two_graphs_of_one_region_run_side_by_side)
 
 	for (unsigned i = 0; i < N; i++) {
 		OK(philox_graph_launch(first, f->stream, &use, 1));
-		OK(philox_memory_copy(f->device, seen + 2 * i * WORDS, one,
-				      sizeof(struct numbers), f->stream));
+		OK(philox_memory_copy(f->device, f->stream,
+				      seen + 2 * i * WORDS, one,
+				      sizeof(struct numbers)));
 		OK(philox_graph_launch(second, f->side, &use, 1));
-		OK(philox_memory_copy(f->device, seen + (2 * i + 1) * WORDS,
-				      two, sizeof(struct numbers), f->side));
+		OK(philox_memory_copy(f->device, f->side,
+				      seen + (2 * i + 1) * WORDS, two,
+				      sizeof(struct numbers)));
 	}
 	for (unsigned i = 0; i < 2 * N; i++)
 		SAME(read_numbers(f, seen + i * WORDS),
@@ -284,14 +287,14 @@ PROMISE(graph_streams, captures_overlap)
 	OK(philox_forward_begin(region, f->side, 0, &other));
 	OK(philox_forward_begin(region, third, PHILOX_PASS_INFERENCE, &eager));
 	draw(&eager, f->scratch);
-	OK(philox_forward_commit(&eager, NULL));
+	OK(philox_pass_commit(&eager, 0, NULL));
 	draw(&pass, one);
 	draw(&other, two);
-	OK(philox_forward_commit(&pass, &ticket));
-	FAILS(philox_backward_begin(region, ticket, f->side, 0, &eager),
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	FAILS(philox_backward_begin(region, f->side, ticket, 0, &eager),
 	      PHILOX_ERROR_MISMATCH);
-	OK(philox_forward_commit(&other, &strange));
-	FAILS(philox_backward_begin(region, strange, f->stream, 0, &eager),
+	OK(philox_pass_commit(&other, 0, &strange));
+	FAILS(philox_backward_begin(region, f->stream, strange, 0, &eager),
 	      PHILOX_ERROR_MISMATCH);
 	OK(philox_capture_end(f->context, f->stream, &first));
 	OK(philox_capture_end(f->context, f->side, &second));

@@ -108,8 +108,8 @@ GRAPH_PROMISE(launch, refuses_a_ticket_whose_forward_is_open)
 	OK(philox_forward_begin(rig.region, f->stream, 0, &pass));
 	back_refuses(f, &rig, pass.ticket, PHILOX_ERROR_STATE,
 		     PHILOX_ERROR_STATE);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_ticket_release(rig.region, ticket, f->stream));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_ticket_release(rig.region, f->stream, ticket));
 	rig.before = look(f, rig.region);
 	rig_is_whole(f, &rig);
 }
@@ -120,7 +120,7 @@ GRAPH_PROMISE(launch, refuses_a_ticket_that_a_backward_is_consuming)
 	struct philox_launch_pass use = {rig.one.ticket, 0, 0};
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(rig.region, rig.one.ticket, f->stream, 0,
+	OK(philox_backward_begin(rig.region, f->stream, rig.one.ticket, 0,
 				 &pass));
 	FAILS(philox_graph_launch(rig.back, f->stream, &use, 1),
 	      PHILOX_ERROR_BUSY);
@@ -258,8 +258,8 @@ GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 	backward(f, &three, 0);
 	OK(philox_graph_launch(two_at_once, f->stream, uses, 2));
 	PENDING(rig.region, 4);
-	OK(philox_ticket_release(rig.region, uses[0].ticket, f->stream));
-	OK(philox_ticket_release(rig.region, uses[1].ticket, f->stream));
+	OK(philox_ticket_release(rig.region, f->stream, uses[0].ticket));
+	OK(philox_ticket_release(rig.region, f->stream, uses[1].ticket));
 }
 
 Test(launch, refuses_offsets_past_the_end)
@@ -284,7 +284,7 @@ Test(launch, refuses_offsets_past_the_end)
 	for (unsigned i = 0; i < PASSES; i++) {
 		OK(philox_forward_begin(region, f.stream, PHILOX_PASS_INFERENCE,
 					&pass));
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	graph = record_end(&f);
 	for (; made <= LAUNCHES; made++) {
@@ -302,7 +302,7 @@ Test(launch, refuses_offsets_past_the_end)
 					&pass));
 		cr_assert_eq(pass.state.offset,
 			     (uint64_t)(LAUNCHES - 1) * PASSES << 56);
-		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	fixture_close(&f);
 }

@@ -121,12 +121,12 @@ GRAPH_PROMISE(overlap, a_second_executable_graph_draws_no_other_numbers)
 		struct numbers saw, expected = predict(0, "layer", 4 * i);
 
 		if (i % 2)
-			OK(philox_native_exec_launch(f->device, second,
-						     f->side));
+			OK(philox_native_exec_launch(f->device, f->side,
+						     second));
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
 		if (!(i % 2))
-			OK(philox_native_exec_launch(f->device, second,
-						     f->side));
+			OK(philox_native_exec_launch(f->device, f->side,
+						     second));
 		OK(philox_device_synchronize(f->device));
 		FAILS(philox_context_check(f->context, &report),
 		      PHILOX_ERROR_UNANNOUNCED);
@@ -161,8 +161,8 @@ GRAPH_PROMISE(overlap, launches_that_overlap_are_all_counted)
 						   &execs[i]));
 	}
 	for (unsigned i = 0; i < STREAMS * TIMES; i++)
-		OK(philox_native_exec_launch(f->device, execs[i % STREAMS],
-					     streams[i % STREAMS]));
+		OK(philox_native_exec_launch(f->device, streams[i % STREAMS],
+					     execs[i % STREAMS]));
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, &report),
 	      PHILOX_ERROR_UNANNOUNCED);
@@ -191,13 +191,13 @@ GRAPH_PROMISE(overlap, repeated_messages_and_missing_ones_are_counted_together)
 
 	OK(philox_graph_native(graph, &native, NULL));
 	OK(philox_native_graph_instantiate(f->device, native, &second));
-	OK(philox_native_exec_launch(f->device, second,
-				     f->side)); /* before all */
+	OK(philox_native_exec_launch(f->device, f->side,
+				     second)); /* before all */
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	for (unsigned i = 0; i < TIMES; i++) {
-		OK(philox_native_exec_launch(f->device, second, f->side));
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->side, second));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 	}
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, &report),
@@ -227,7 +227,7 @@ static struct philox_graph *record_wide(struct fixture *f, const char *name,
 	OK(philox_forward_begin(region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
 	OK(philox_pass_states(&pass, states));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return record_end(f);
 }
 
@@ -252,12 +252,12 @@ GRAPH_PROMISE(overlap, graphs_of_many_cells_are_poisoned_or_filled_as_a_whole)
 		int raw = launch % 3 == 2;
 
 		if (raw)
-			OK(philox_native_exec_launch(
-				f->device, native_exec(graph), f->stream));
+			OK(philox_native_exec_launch(f->device, f->stream,
+						     native_exec(graph)));
 		else
 			OK(philox_graph_launch(graph, f->stream, &use, 1));
-		OK(philox_memory_copy(f->device, cells, states,
-				      CALLS * sizeof(*cells), f->stream));
+		OK(philox_memory_copy(f->device, f->stream, cells, states,
+				      CALLS * sizeof(*cells)));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (unsigned i = 0; i < CALLS; i++) {
 			struct philox_state expected = predict_cell(

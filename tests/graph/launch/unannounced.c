@@ -11,8 +11,8 @@ static void launch_raw(struct fixture *f, struct philox_graph *graph,
 		       unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 }
 
 static void reports(struct fixture *f, uint64_t launches, uint64_t graphs,
@@ -163,8 +163,8 @@ GRAPH_PROMISE(unannounced, launches_are_found_among_announced_ones)
 			launch_raw(f, graph, 1);
 		else
 			OK(philox_graph_launch(graph, f->stream, &use, 1));
-		OK(philox_memory_copy(f->device, seen + i * WORDS, array,
-				      sizeof(struct numbers), f->stream));
+		OK(philox_memory_copy(f->device, f->stream, seen + i * WORDS,
+				      array, sizeof(struct numbers)));
 	}
 	OK(philox_device_synchronize(f->device));
 	for (unsigned i = 0; i < N; i++) {
@@ -267,7 +267,7 @@ GRAPH_PROMISE(unannounced, all_kinds_of_values_are_poisoned)
 	OK(philox_pass_bernoulli(&pass, 0, PHILOX_DTYPE_F32, span, 0.5,
 				 values + 3 * N));
 	OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U64, span, wide));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(f);
 	launch_raw(f, graph, 1);
 	reports(f, 1, 1, &report);
@@ -293,7 +293,7 @@ GRAPH_PROMISE(unannounced, a_second_executable_graph_is_found_out)
 	for (unsigned i = 0; i < 3; i++) {
 		SAME(launch_forward(f, graph, region, array).saw,
 		     predict(0, "layer", 4 * i), "announced %u", i);
-		OK(philox_native_exec_launch(f->device, second, f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream, second));
 		reports(f, 1, 1, &report);
 		saw = read_numbers(f, array);
 		cr_assert(all_poison(&saw));
@@ -466,8 +466,8 @@ PROMISE(unannounced, the_log_reports_launches_of_a_capture_that_is_gone)
 	told = 0;
 	OK(philox_context_set_log(f->context, on_message, &native.id));
 	for (unsigned i = 0; i < 2; i++)
-		OK(philox_native_exec_launch(f->device, native.exec,
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native.exec));
 	OK(philox_device_synchronize(f->device));
 	destroy_native(f, &native);
 	cr_assert_eq(told, 0);
@@ -551,7 +551,7 @@ static void native_draws_poison(struct fixture *f, const struct native *native,
 	struct numbers saw;
 
 	memset(array, 0, sizeof(saw));
-	OK(philox_native_exec_launch(f->device, native->exec, f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream, native->exec));
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
 }

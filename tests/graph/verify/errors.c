@@ -188,9 +188,9 @@ static enum philox_status large_work(struct job *job, struct job_stage *stage)
 	struct philox_pass pass;
 
 	JOB_TRY(job_forward(stage, job->region, PHILOX_PASS_INFERENCE, &pass));
-	JOB_TRY(philox_forward_commit(&pass, NULL));
-	return philox_memory_set(job->f->device, stage->array[0], (int)job->n,
-				 LARGE, stage->stream);
+	JOB_TRY(philox_pass_commit(&pass, 0, NULL));
+	return philox_memory_set(job->f->device, stage->stream, stage->array[0],
+				 (int)job->n, LARGE);
 }
 
 static struct job large_job(struct fixture *f, const char *name, uint64_t limit)
@@ -315,8 +315,8 @@ PROMISE(verify_errors, of_the_device_leave_nothing_behind)
 		if (status == PHILOX_OK) {
 			saw = read_numbers(f, job.array[0]);
 			cr_assert_eq(block_set_add(seen, &saw), 0);
-			OK(philox_ticket_release(job.region, job.uses[0].ticket,
-						 f->stream));
+			OK(philox_ticket_release(job.region, f->stream,
+						 job.uses[0].ticket));
 		} else {
 			cr_assert_eq(job.uses[0].ticket.serial, 5);
 			cr_assert_neq(status, PHILOX_ERROR_DIFFERS);
@@ -326,8 +326,8 @@ PROMISE(verify_errors, of_the_device_leave_nothing_behind)
 		OK(launch_job(&job));
 		saw = read_numbers(f, job.array[0]);
 		cr_assert_eq(block_set_add(seen, &saw), 0);
-		OK(philox_ticket_release(job.region, job.uses[0].ticket,
-					 f->stream));
+		OK(philox_ticket_release(job.region, f->stream,
+					 job.uses[0].ticket));
 		cr_assert_eq(pool_look(job.pool).blocks, 0);
 	} while (status != PHILOX_OK || n <= calls);
 	cr_assert_geq(failed, 3);
@@ -371,8 +371,8 @@ static enum philox_status wrong_work(struct job *job, struct job_stage *stage)
 	struct philox_pass pass;
 	void *address;
 
-	JOB_TRY(philox_memory_set(job->f->device, stage->array[0], 7, JOB_BYTES,
-				  stage->stream));
+	JOB_TRY(philox_memory_set(job->f->device, stage->stream,
+				  stage->array[0], 7, JOB_BYTES));
 	if (wrong == TOO_FEW)
 		return PHILOX_OK;
 	if (wrong == NO_ARRAY)
@@ -381,7 +381,7 @@ static enum philox_status wrong_work(struct job *job, struct job_stage *stage)
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
 	if (wrong == LEAVES_OPEN)
 		return PHILOX_OK;
-	JOB_TRY(philox_forward_commit(&pass, &ticket));
+	JOB_TRY(philox_pass_commit(&pass, 0, &ticket));
 	if (wrong == TOO_MANY)
 		return job_forward(stage, job->region, 0, &pass);
 	return wrong == RETURNS ? PHILOX_ERROR_NOT_FOUND : PHILOX_OK;
@@ -424,8 +424,8 @@ PROMISE(verify_errors, of_callbacks_are_those_of_the_launch)
 		OK(launch_job(&job));
 		saw = read_numbers(f, job.array[0]);
 		cr_assert_eq(block_set_add(seen, &saw), 0);
-		OK(philox_ticket_release(job.region, job.uses[0].ticket,
-					 f->stream));
+		OK(philox_ticket_release(job.region, f->stream,
+					 job.uses[0].ticket));
 	}
 	block_set_free(seen);
 }
@@ -470,7 +470,7 @@ PROMISE(verify_errors, say_that_a_graph_has_a_conditional_node)
 	record_begin(f);
 	OK(philox_conditional_begin(f->context, f->stream, &options, &node));
 	OK(philox_conditional_body(&node, 0, f->side));
-	OK(philox_memory_set(f->device, job.array[0], 1, 4, f->side));
+	OK(philox_memory_set(f->device, f->side, job.array[0], 1, 4));
 	OK(philox_conditional_end(&node));
 	job.graph = record_end(f);
 	REFUSED(&job, (void)0, PHILOX_ERROR_UNSUPPORTED, "conditional");
@@ -489,7 +489,7 @@ PROMISE(verify_errors, say_that_a_forward_has_several_iterations)
 	record_begin(f);
 	OK(philox_forward_begin_loop(job.region, f->stream, 0, 3, &pass));
 	draw(&pass, job.array[0]);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	job.graph = record_end(f);
 	job.n_uses = 1;
 	REFUSED(&job, (void)0, PHILOX_ERROR_UNSUPPORTED, "iterations");

@@ -45,9 +45,9 @@ PROMISE(verify_left, generators_as_they_were_with_a_launch_in_a_callback)
 static enum philox_status fails_again_work(struct job *job,
 					   struct job_stage *stage)
 {
-	JOB_TRY(philox_memory_set(job->f->device, stage->array[0],
-				  stage->verify ? 2 : 1, JOB_BYTES,
-				  stage->stream));
+	JOB_TRY(philox_memory_set(job->f->device, stage->stream,
+				  stage->array[0], stage->verify ? 2 : 1,
+				  JOB_BYTES));
 	return stage->verify && job->runs > 1 ? PHILOX_ERROR_NOT_FOUND
 					      : PHILOX_OK;
 }
@@ -115,7 +115,7 @@ static enum philox_status leaving_work(struct job *job, struct job_stage *stage)
 	JOB_TRY(draw_or_fail(&left->pass, stage->array[0]));
 	if (stage->verify && left->leaves)
 		return left->returns;
-	return philox_forward_commit(&left->pass, NULL);
+	return philox_pass_commit(&left->pass, 0, NULL);
 }
 
 static void begin_eagerly(struct job *job, struct philox_pass *pass,
@@ -138,7 +138,7 @@ static void leave_open(struct job *job, struct left_pass *left)
 	      left->returns == PHILOX_OK ? PHILOX_ERROR_STATE : left->returns);
 	OK(philox_stream_synchronize(job->f->device, job->f->stream));
 	begin_eagerly(job, &one, &cells);
-	FAILS(philox_forward_commit(&left->pass, NULL), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&left->pass, 0, NULL), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_abort(&left->pass), PHILOX_ERROR_STATE);
 	OK(philox_stream_synchronize(job->f->device, job->f->stream));
 	begin_eagerly(job, &other, &others);

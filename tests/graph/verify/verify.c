@@ -71,17 +71,17 @@ static enum philox_status both_work(struct job *job, struct job_stage *stage)
 
 	JOB_TRY(job_forward(stage, job->region, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
-	JOB_TRY(philox_forward_commit(&pass, &made));
+	JOB_TRY(philox_pass_commit(&pass, 0, &made));
 	JOB_TRY(job_backward(stage, job->other, none, PHILOX_PASS_RETAIN,
 			     &pass));
 	JOB_TRY(philox_pass_ticket(&pass, &named));
-	JOB_TRY(philox_backward_commit(&pass, 0));
+	JOB_TRY(philox_pass_commit(&pass, 0, NULL));
 	JOB_TRY(job_backward(stage, job->region, made, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[1]));
-	JOB_TRY(philox_backward_commit(&pass, 0));
+	JOB_TRY(philox_pass_commit(&pass, 0, NULL));
 	JOB_TRY(job_backward(stage, job->other, named, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[2]));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 GRAPH_PROMISE(verify, knows_passes_that_belong_together)
@@ -119,7 +119,7 @@ static enum philox_status shared_work(struct job *job, struct job_stage *stage)
 		JOB_TRY(job_forward(stage, regions[i], PHILOX_PASS_INFERENCE,
 				    &pass));
 		JOB_TRY(draw_or_fail(&pass, stage->array[i]));
-		JOB_TRY(philox_forward_commit(&pass, NULL));
+		JOB_TRY(philox_pass_commit(&pass, 0, NULL));
 	}
 	return PHILOX_OK;
 }
@@ -160,8 +160,8 @@ PROMISE(verify, gives_the_callback_what_arrays_hold_before)
 		y.word[i] = i;
 	job.n_uses = 0;
 	job.n_arrays = 2;
-	OK(philox_memory_copy(f->device, job.array[0], &y, sizeof(y),
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, job.array[0], &y,
+			      sizeof(y)));
 	make_job(&job);
 	for (int i = 0; i < 4; i++) {
 		OK(launch_job(&job));
@@ -242,8 +242,8 @@ static enum philox_status rows_work(struct job *job, struct job_stage *stage)
 	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = stage->array[0];
-	JOB_TRY(philox_memory_set(job->f->device, stage->array[0], (int)job->n,
-				  JOB_BYTES, stage->stream));
+	JOB_TRY(philox_memory_set(job->f->device, stage->stream,
+				  stage->array[0], (int)job->n, JOB_BYTES));
 	JOB_TRY(philox_rows_fill(job->prop, stage->stream, NULL, &fill));
 	return philox_rows_advance(job->prop, stage->stream, NULL, 8);
 }
@@ -285,11 +285,11 @@ static enum philox_status faulty_work(struct job *job, struct job_stage *stage)
 
 	JOB_TRY(job_forward(stage, job->region, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
-	JOB_TRY(philox_forward_commit(&pass, &made));
+	JOB_TRY(philox_pass_commit(&pass, 0, &made));
 	JOB_TRY(job_backward(stage, job->other, none, 0, &pass));
-	JOB_TRY(philox_backward_commit(&pass, 0));
-	return philox_memory_set(job->f->device, stage->array[1] + 6,
-				 (int)job->n, 8, stage->stream);
+	JOB_TRY(philox_pass_commit(&pass, 0, NULL));
+	return philox_memory_set(job->f->device, stage->stream,
+				 stage->array[1] + 6, (int)job->n, 8);
 }
 
 static struct job faulty_job(struct fixture *f)
@@ -325,7 +325,7 @@ GRAPH_PROMISE(verify, finds_what_was_frozen)
 	one = forward(f, job.other);
 	job.uses[1].ticket = one.ticket;
 	OK(launch_job(&job));
-	OK(philox_ticket_release(job.region, job.uses[0].ticket, f->stream));
+	OK(philox_ticket_release(job.region, f->stream, job.uses[0].ticket));
 	y = read_numbers(f, job.array[0]);
 	z = read_numbers(f, job.array[1]);
 	for (unsigned i = 2; i < 5; i++) {
@@ -364,8 +364,8 @@ GRAPH_PROMISE(verify, finds_what_was_frozen)
 static enum philox_status counting_work(struct job *job,
 					struct job_stage *stage)
 {
-	return philox_memory_set(job->f->device, stage->array[0] + 3,
-				 (int)job->runs, 4, stage->stream);
+	return philox_memory_set(job->f->device, stage->stream,
+				 stage->array[0] + 3, (int)job->runs, 4);
 }
 
 PROMISE(verify, finds_what_is_not_deterministic)
@@ -385,9 +385,9 @@ PROMISE(verify, finds_what_is_not_deterministic)
 /* An array in bytes, and one bit of the last of them. */
 static enum philox_status bytes_work(struct job *job, struct job_stage *stage)
 {
-	return philox_memory_set(job->f->device,
+	return philox_memory_set(job->f->device, stage->stream,
 				 (char *)stage->array[0] + JOB_BYTES - 2,
-				 (int)job->n, 1, stage->stream);
+				 (int)job->n, 1);
 }
 
 PROMISE(verify, compares_the_bytes_that_it_is_told)

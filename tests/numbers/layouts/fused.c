@@ -76,7 +76,7 @@ static struct philox_ticket forward_of(struct fixture *f, struct layer *l)
 
 	OK(philox_forward_begin(l->region, f->stream, 0, &pass));
 	run(f, l, &pass, NULL);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	return ticket;
 }
 
@@ -85,9 +85,9 @@ static void backward_of(struct fixture *f, struct layer *l,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(l->region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(l->region, f->stream, ticket, 0, &pass));
 	run(f, l, &pass, l->dy);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /*
@@ -119,10 +119,11 @@ static void predict_layer(struct fixture *f, struct layer *l,
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (uint64_t i = 0; i < l->args.count; i++)
 		l->plain[i] = plain(l, i, backward);
-	OK(philox_recompute_begin(l->region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_begin(l->region, f->stream, ticket,
+				 PHILOX_PASS_RETAIN, &pass));
 	OK(philox_pass_dropout(&pass, 0, PHILOX_DTYPE_F32, span, p, l->plain,
 			       l->want));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -231,8 +232,8 @@ GRAPH_PROMISE(fused, an_unannounced_launch_gives_nan)
 	forward = record(f, &l, 0);
 	OK(philox_graph_launch(forward, f->stream, &use, 1));
 	expect(f, &l, use.ticket, 0);
-	OK(philox_native_exec_launch(f->device, native_exec(forward),
-				     f->stream));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(forward)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (int i = 0; i < MOST; i++)
 		cr_assert(isnan(l.out[i]));

@@ -36,8 +36,8 @@ static void open_place(struct place *at, struct philox_device *device)
 		OK(philox_memory_alloc(device, sizeof(inputs[0]),
 				       &at->arrays[i]));
 	for (int i = 0; i < 2; i++)
-		OK(philox_memory_copy(device, at->arrays[i + 1], inputs[i],
-				      sizeof(inputs[i]), at->stream));
+		OK(philox_memory_copy(device, at->stream, at->arrays[i + 1],
+				      inputs[i], sizeof(inputs[i])));
 }
 
 static void close_place(struct place *at)
@@ -67,7 +67,7 @@ static void forward_at(struct place *at, uint64_t count)
 		OK(fused_dropout_host(at->device, at->stream, &args));
 	else
 		cr_assert_eq(fused_dropout_cuda(at->stream, &args), 0);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 }
 
 /* One forward in a graph, launched twice: the second launch's output. */
@@ -84,8 +84,8 @@ static float *second_launch(struct place *at)
 	OK(philox_capture_end(at->context, at->stream, &graph));
 	for (int i = 0; i < 2; i++)
 		OK(philox_graph_launch(graph, at->stream, &use, 1));
-	OK(philox_memory_copy(at->device, out, at->arrays[0],
-			      ELEMENTS * sizeof(float), at->stream));
+	OK(philox_memory_copy(at->device, at->stream, out, at->arrays[0],
+			      ELEMENTS * sizeof(float)));
 	OK(philox_stream_synchronize(at->device, at->stream));
 	return out;
 }
@@ -129,11 +129,11 @@ Test(fused_cuda, no_elements_are_not_an_error, .timeout = 120)
 		cr_skip_test("no GPU");
 	cr_assert_not_null(gpu, "%s", philox_error_message());
 	open_place(&at, gpu);
-	OK(philox_memory_set(gpu, at.arrays[0], 0x77, sizeof(first),
-			     at.stream));
+	OK(philox_memory_set(gpu, at.stream, at.arrays[0], 0x77,
+			     sizeof(first)));
 	forward_at(&at, 0);
-	OK(philox_memory_copy(gpu, &first, at.arrays[0], sizeof(first),
-			      at.stream));
+	OK(philox_memory_copy(gpu, at.stream, &first, at.arrays[0],
+			      sizeof(first)));
 	OK(philox_stream_synchronize(gpu, at.stream));
 	cr_assert(first > 1e30f, "past the end");
 	close_place(&at);

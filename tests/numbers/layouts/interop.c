@@ -97,9 +97,9 @@ static void read_two(struct fixture *f, const struct philox_pass *pass,
 	const struct philox_state *cell = NULL;
 
 	OK(philox_pass_cell(pass, 1, 1, &cell));
-	OK(philox_memory_copy(f->device, &to[0], &cell->seed, 8, pass->stream));
-	OK(philox_memory_copy(f->device, &to[1], &cell->offset, 8,
-			      pass->stream));
+	OK(philox_memory_copy(f->device, pass->stream, &to[0], &cell->seed, 8));
+	OK(philox_memory_copy(f->device, pass->stream, &to[1], &cell->offset,
+			      8));
 }
 
 static void holds(struct fixture *f, const uint64_t *seen, uint64_t offset)
@@ -129,7 +129,7 @@ PROMISE(interop, a_cell_holds_seed_and_offset_of_its_operator)
 			     states + philox_region_cell_index(region, op, 0));
 	}
 	read_two(f, &pass, seen);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	holds(f, seen, 4);
 }
 
@@ -147,12 +147,12 @@ GRAPH_PROMISE(interop, a_cell_of_a_backward_holds_what_its_forward_held)
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	read_two(f, &pass, seen);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	forward = record_end(f);
 	record_begin(f);
-	OK(philox_backward_begin(region, named_at_launch, f->stream, 0, &pass));
+	OK(philox_backward_begin(region, f->stream, named_at_launch, 0, &pass));
 	read_two(f, &pass, seen);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	backward = record_end(f);
 
 	for (uint64_t i = 0; i < 3; i++) {
@@ -175,15 +175,15 @@ PROMISE(interop, a_cell_that_is_not_there_is_refused)
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	FAILS(philox_pass_cell(&pass, 0, 0, &cell), PHILOX_ERROR_STATE);
 	NAMES("PHILOX_PASS_ON_DEVICE");
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	FAILS(philox_pass_cell(&pass, 0, 0, &cell), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_cell(NULL, 0, 0, &cell), PHILOX_ERROR_INVALID);
-	OK(philox_backward_begin(region, ticket, f->stream,
+	OK(philox_backward_begin(region, f->stream, ticket,
 				 PHILOX_PASS_ON_DEVICE, &pass));
 	FAILS(philox_pass_cell(&pass, 0, 1, &cell), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_cell(&pass, OPS, 0, &cell), PHILOX_ERROR_INVALID);
 	FAILS(philox_pass_cell(&pass, 0, 0, NULL), PHILOX_ERROR_INVALID);
 	NAMES("cell");
 	cr_assert_eq(cell, &untouched);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }

@@ -242,7 +242,7 @@ static void run(struct list *list, const struct block *block)
 		OK(philox_pass_rng(&pass, op, i % CALLS, &rng));
 		block->kinds[op].model(list, rng.state, block->shapes[op]);
 	}
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 /* How many counters come twice in forwards of one block, or two in turn. */

@@ -208,7 +208,7 @@ PROMISE(layout, a_shared_region_draws_what_a_program_of_pytorch_draws)
 
 		OK(philox_forward_begin(program.region, f->stream, 0, &pass));
 		draw_program(&pass, &program);
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 		check_program(f, &program, step);
 	}
 }
@@ -224,7 +224,7 @@ GRAPH_PROMISE(layout, a_captured_shared_region_draws_the_same_program)
 	record_begin(f);
 	OK(philox_forward_begin(program.region, f->stream, 0, &pass));
 	draw_program(&pass, &program);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	graph = record_end(f);
 	for (int step = 0; step < PROGRAM_STEPS; step++) {
 		struct philox_launch_pass use = {{0, 0}, 0, 0};

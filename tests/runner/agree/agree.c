@@ -135,8 +135,8 @@ static void takes_care(struct fixture *f, struct philox_runner *r,
 				     : digits);
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, name, 4 * n), "%s, call %u", name, n);
-		OK(philox_ticket_release(team.layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(team.layer.region, f->stream,
+					 call.use.ticket));
 		release_outputs(&team.layer, &call);
 		if (!i)
 			says_so(&team, wanted, agreed);

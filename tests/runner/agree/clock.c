@@ -122,8 +122,8 @@ static void make_calls(struct program *program, struct decided *decided)
 
 		wait_a_while(program, i);
 		OK(try_call(&program->layer, &call));
-		OK(philox_ticket_release(program->layer.region, call.use.ticket,
-					 program->f->stream));
+		OK(philox_ticket_release(program->layer.region,
+					 program->f->stream, call.use.ticket));
 		decided->kind[i] = call.call.kind;
 		snprintf(decided->reason[i], sizeof(decided->reason[i]), "%s",
 			 without_id(philox_function_reason(

@@ -417,7 +417,7 @@ static void call_the_runner(struct team *team, uint32_t wanted)
 	FAILS(philox_runner_step_begin(r, team->layer.f->stream, 0, NULL),
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_function_destroy(team->layer.function), PHILOX_ERROR_BUSY);
-	OK(philox_output_release(r, to_release, team->layer.f->stream));
+	OK(philox_output_release(r, team->layer.f->stream, to_release));
 }
 
 /* ... and what finds the runner in use asks nobody. */
@@ -438,7 +438,7 @@ RUNNER_PROMISE(runner_agree_errors, of_calls_within_agree_ask_nobody)
 		ASKED(&team, i == 0 ? "2" : i == 1 ? "33" : "4");
 		FAILS(philox_output_check(r, &before.outputs[0]),
 		      PHILOX_ERROR_STALE);
-		OK(philox_output_release(r, &before.outputs[1], f->stream));
+		OK(philox_output_release(r, f->stream, &before.outputs[1]));
 	}
 }
 
@@ -517,7 +517,7 @@ static enum philox_status draw_to_lent(struct layer *layer,
 	(void)layer;
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
 	OK(draw_or_fail(&pass, lent));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 RUNNER_PROMISE(runner_agree_errors, of_recordings_of_freed_memory_are_found)

@@ -147,14 +147,13 @@ RUNNER_PROMISE(runner_calls, on_the_legacy_stream_come_in_its_order)
 	for (uint32_t i = 0; i < 6; i++) {
 		struct numbers words = all_words(i);
 
-		OK(philox_memory_copy(f->device, x, &words, sizeof(words),
-				      NULL));
+		OK(philox_memory_copy(f->device, NULL, x, &words,
+				      sizeof(words)));
 		call = new_call(&layer, x, 0);
 		call.call.stream = NULL;
 		OK(try_call(&layer, &call));
-		OK(philox_memory_copy(f->device, &words,
-				      call.outputs[1].address, sizeof(words),
-				      NULL));
+		OK(philox_memory_copy(f->device, NULL, &words,
+				      call.outputs[1].address, sizeof(words)));
 		OK(philox_stream_synchronize(f->device, NULL));
 		SAME(words, all_words(i), "call %u", i);
 		SAME(read_numbers(f, call.outputs[0].address),
@@ -183,11 +182,10 @@ RUNNER_PROMISE(runner_calls, on_several_streams_wait_for_each_other)
 
 		call.call.stream = stream;
 		OK(try_call(&layer, &call));
-		OK(philox_memory_copy(f->device, &got[i],
-				      call.outputs[1].address, sizeof(got[i]),
-				      stream));
+		OK(philox_memory_copy(f->device, stream, &got[i],
+				      call.outputs[1].address, sizeof(got[i])));
 		for (int k = 0; k < 2; k++)
-			OK(philox_output_release(r, &call.outputs[k], stream));
+			OK(philox_output_release(r, stream, &call.outputs[k]));
 	}
 	OK(philox_device_synchronize(f->device));
 	for (unsigned i = 0; i < 24; i++)

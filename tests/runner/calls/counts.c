@@ -216,8 +216,8 @@ RUNNER_PROMISE(runner_counts, have_one_reason_for_each_call)
 		struct layer_call call =
 			made_call(&layer, x[i * i / 5 % 3], i / 20);
 
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
 		if (i % 7 == 0 && n_kept < 4)
 			kept[n_kept++] = call;
 		else

@@ -69,12 +69,12 @@ static enum philox_status fragile_body(void *user, struct philox_run *run)
 	TRY(philox_run_param(run, 0, &rate));
 	TRY(philox_run_backward_begin(run, fragile->region, none, 0, &pass));
 	TRY(try_draw(&pass, dx));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_run_forward_begin(run, fragile->region, 0, &pass));
 	TRY(try_draw(&pass, y));
-	TRY(philox_forward_commit(&pass, &none));
-	TRY(philox_memory_copy(device, echo, x, BYTES, stream));
-	TRY(philox_memory_copy(device, echo, rate, 4, stream));
+	TRY(philox_pass_commit(&pass, 0, &none));
+	TRY(philox_memory_copy(device, stream, echo, x, BYTES));
+	TRY(philox_memory_copy(device, stream, echo, rate, 4));
 	TRY(philox_run_output(run, 0, y, BYTES));
 	TRY(philox_run_output(run, 1, dx, BYTES));
 	return philox_run_output(run, 2, echo, BYTES);
@@ -145,7 +145,7 @@ static enum philox_status call_fragile(struct fragile *fragile, uint32_t rate)
 	cr_assert_eq(block_set_add(fragile->seen, &fragile->one.saw), 0,
 		     "numbers were seen before");
 	for (int i = 0; i < 3; i++)
-		OK(philox_output_release(fragile->runner, &out[i], f->stream));
+		OK(philox_output_release(fragile->runner, f->stream, &out[i]));
 	return PHILOX_OK;
 }
 
@@ -195,8 +195,8 @@ RUNNER_PROMISE(runner_failures, of_each_device_call_leave_nothing_behind)
 
 	f->injected = 1;
 	fragile.x = make_memory(f, BYTES + 4);
-	OK(philox_memory_copy(f->device, fragile.x + 1, &nines, BYTES,
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, fragile.x + 1, &nines,
+			      BYTES));
 	fragile.one = forward(f, fragile.region);
 	for (unsigned before = 0; before < 3; before++) {
 		uint64_t n = 1;
@@ -237,8 +237,8 @@ static void *race(void *user)
 			racer->done++;
 		if (status == PHILOX_OK)
 			philox_ticket_release(racer->layer.region,
-					      call.use.ticket,
-					      racer->layer.f->stream);
+					      racer->layer.f->stream,
+					      call.use.ticket);
 	}
 	return NULL;
 }

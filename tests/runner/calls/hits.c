@@ -75,11 +75,11 @@ static enum philox_status busy_body(void *user, struct philox_run *run)
 		TRY(philox_run_backward_begin(run, busy->region, none, 0,
 					      &pass));
 		draw(&pass, numbers);
-		TRY(philox_backward_commit(&pass, 0));
+		TRY(philox_pass_commit(&pass, 0, NULL));
 	}
 	TRY(philox_run_forward_begin(run, busy->region, 0, &pass));
 	draw(&pass, numbers);
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 /* Strings of numbers: names of inputs, outputs and values. */
@@ -179,15 +179,15 @@ static uint32_t call_busy(struct busy *busy, int with_outputs)
 	OK(philox_function_call(busy->function, &call));
 	busy->ticket = uses[call.n_uses - 1].ticket;
 	if (!busy->backward)
-		OK(philox_ticket_release(busy->region, busy->ticket,
-					 busy->stream));
+		OK(philox_ticket_release(busy->region, busy->stream,
+					 busy->ticket));
 	return call.kind;
 }
 
 static void release_busy(struct busy *busy)
 {
 	for (size_t i = 0; i < busy->outputs; i++)
-		OK(philox_output_release(busy->r, &busy->out[i], busy->stream));
+		OK(philox_output_release(busy->r, busy->stream, &busy->out[i]));
 }
 
 /* A warm-up, a recording, and the first replay. */
@@ -245,7 +245,7 @@ static struct philox_graph *capture_in_pool(struct fixture *f,
 	OK(philox_pool_alloc(pool, f->stream, BYTES, 0, "numbers", &block));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	draw(&pass, block.address);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_capture_end(f->context, f->stream, &graph));
 	return graph;

@@ -100,7 +100,7 @@ RUNNER_PROMISE(runner_inputs, that_are_not_aligned_are_copied_in_every_kind)
 	const struct philox_input_desc input = {.name = "x", .alignment = 64};
 	uint32_t *wide = make_memory(f, 2 * BYTES);
 
-	OK(philox_memory_set(f->device, wide, 9, 2 * BYTES, f->stream));
+	OK(philox_memory_set(f->device, f->stream, wide, 9, 2 * BYTES));
 	layer.hook = is_aligned;
 	make_with_input(&layer, r, "layer", &input);
 	KIND(&layer, wide + 1, 0, PHILOX_CALL_WARMUP);
@@ -144,7 +144,7 @@ static void adds_up(struct fixture *f, struct philox_runner *r,
 	struct numbers words = all_words(0);
 
 	x += skew;
-	OK(philox_memory_copy(f->device, x, &words, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, x, &words, BYTES));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	layer.hook = add_to_x;
 	make_with_input(&layer, r, name, input);
@@ -218,9 +218,8 @@ static enum philox_status many_body(void *user, struct philox_run *run)
 		void *x;
 
 		OK(philox_run_input(run, i, &x, NULL));
-		OK(philox_memory_copy(many->f->device, many->out + i, x,
-				      sizeof(uint32_t),
-				      philox_run_stream(run)));
+		OK(philox_memory_copy(many->f->device, philox_run_stream(run),
+				      many->out + i, x, sizeof(uint32_t)));
 	}
 	return PHILOX_OK;
 }
@@ -268,8 +267,8 @@ RUNNER_PROMISE(runner_inputs, that_are_copied_go_by_one_launch_per_table)
 		OK(philox_function_call(function, &call));
 		cr_assert_eq(launches(f) - before, round ? 3 : 0,
 			     "300 inputs are two tables of 128 and a rest");
-		OK(philox_memory_copy(f->device, got, many.out, sizeof(got),
-				      f->stream));
+		OK(philox_memory_copy(f->device, f->stream, got, many.out,
+				      sizeof(got)));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		for (uint32_t i = 0; i < MANY; i++)
 			cr_assert_eq(got[i], 1000 + (i + round) % MANY);
@@ -327,9 +326,8 @@ RUNNER_PROMISE(runner_inputs, that_do_not_fit_are_refused_by_name)
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		NAMES("under this key");
 		OK(philox_ticket_release(
-			layer.region,
-			(struct philox_ticket){fnv1a("layer"), i + 1},
-			f->stream));
+			layer.region, f->stream,
+			(struct philox_ticket){fnv1a("layer"), i + 1}));
 	}
 	FAILS(philox_function_call(NULL, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_function_call(layer.function, NULL), PHILOX_ERROR_INVALID);
@@ -358,8 +356,8 @@ static enum philox_status rate_body(void *user, struct philox_run *run)
 
 	OK(philox_run_param(run, 0, &rate));
 	cr_assert_eq((uintptr_t)rate % 16, 0);
-	return philox_memory_copy(valued->f->device, valued->to, rate, 16,
-				  philox_run_stream(run));
+	return philox_memory_copy(valued->f->device, philox_run_stream(run),
+				  valued->to, rate, 16);
 }
 
 RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
@@ -390,8 +388,8 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 		launched = launches(f);
 		OK(philox_function_call(function, &call));
 		launched = launches(f) - launched;
-		OK(philox_memory_copy(f->device, got, valued.to, 16,
-				      f->stream));
+		OK(philox_memory_copy(f->device, f->stream, got, valued.to,
+				      16));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		cr_assert(got[0] == rate && got[1] == 0, "call %d", i);
 		cr_assert(i < 1 || launched == 0, "no copy for it");

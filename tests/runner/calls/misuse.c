@@ -121,10 +121,10 @@ static enum philox_status twice_body(void *user, struct philox_run *run)
 	OK(philox_run_backward_begin(run, twice->region, none,
 				     PHILOX_PASS_RETAIN, &pass));
 	OK(philox_pass_ticket(&pass, &first));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_backward_begin(run, twice->region, none,
 				     PHILOX_PASS_RETAIN, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	twice->linked = philox_run_backward_begin(run, twice->region, first,
 						  PHILOX_PASS_RETAIN, &pass);
 	if (twice->linked != PHILOX_OK) {
@@ -133,7 +133,7 @@ static enum philox_status twice_body(void *user, struct philox_run *run)
 		return PHILOX_OK; /* the call has failed all the same */
 	}
 	draw(&pass, twice->f->scratch);
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 RUNNER_PROMISE(runner_misuse, of_one_ticket_for_two_uses_is_a_mismatch)
@@ -197,15 +197,15 @@ static enum philox_status uses_outputs(struct layer *layer,
 	FAILS(philox_output_tie(r, y, owed.region, owed.ticket),
 	      PHILOX_ERROR_EXISTS);
 	if (philox_run_kind(run) == PHILOX_CALL_RECORD) {
-		FAILS(philox_output_release(r, &others->outputs[1],
-					    philox_run_stream(run)),
+		FAILS(philox_output_release(r, philox_run_stream(run),
+					    &others->outputs[1]),
 		      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 		OK(philox_output_check(r, &others->outputs[1]));
 	}
-	OK(philox_output_release(r, &others->outputs[1], side));
+	OK(philox_output_release(r, side, &others->outputs[1]));
 	FAILS(philox_output_check(r, &others->outputs[1]), PHILOX_ERROR_STALE);
 	OK(philox_output_check(r, y));
-	OK(philox_ticket_release(owed.region, owed.ticket, side));
+	OK(philox_ticket_release(owed.region, side, owed.ticket));
 	FAILS(philox_output_check(r, y), PHILOX_ERROR_STALE);
 	return PHILOX_OK;
 }
@@ -225,8 +225,8 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 	for (unsigned i = 0; i < 3; i++) {
 		struct layer_call other = made_call(&source, x, 0), call;
 
-		OK(philox_ticket_release(source.region, other.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(source.region, f->stream,
+					 other.use.ticket));
 		owed = forward(f, source.region);
 		others = &other;
 		if (i == 2)
@@ -313,8 +313,8 @@ RUNNER_PROMISE(runner_misuse, of_a_run_on_another_thread_is_refused)
 		layer.hook = lends_its_run;
 		if (try_call(&layer, &call) == PHILOX_OK) {
 			release_outputs(&layer, &call);
-			OK(philox_ticket_release(layer.region, call.use.ticket,
-						 f->stream));
+			OK(philox_ticket_release(layer.region, f->stream,
+						 call.use.ticket));
 		}
 		on_thread(use_run, f->scratch);
 		all_refused("after the call");
@@ -326,6 +326,6 @@ RUNNER_PROMISE(runner_misuse, of_a_run_on_another_thread_is_refused)
 		before = look(f, layer.region);
 		made = call_forward(&layer, x, 1 + i);
 		SAME(made.saw, before.next, "call %u", i);
-		OK(philox_ticket_release(layer.region, made.ticket, f->stream));
+		OK(philox_ticket_release(layer.region, f->stream, made.ticket));
 	}
 }

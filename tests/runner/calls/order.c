@@ -56,10 +56,10 @@ static void is_read_before_it_is_written(const char *device)
 	call_on(&layer, f.side, &call, x[0]);
 	OK(philox_stream_launch_host(f.device, f.side, wait_until_it_may, "",
 				     1));
-	OK(philox_memory_copy(f.device, &got, call.outputs[1].address,
-			      sizeof(got), f.side));
+	OK(philox_memory_copy(f.device, f.side, &got, call.outputs[1].address,
+			      sizeof(got)));
 	for (int k = 0; k < 2; k++)
-		OK(philox_output_release(r, &call.outputs[k], f.side));
+		OK(philox_output_release(r, f.side, &call.outputs[k]));
 	call = new_call(&layer, x[1], 0);
 	call.call.stream = f.side;
 	philox_device_fail(f.device, "exec_launch", 1, PHILOX_ERROR_DEVICE);

@@ -113,8 +113,8 @@ RUNNER_PROMISE(runner_reasons, of_an_input_that_is_copied)
 static enum philox_status frozen_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_memory_set(act->f->device, props->out[0] + 5, (int)act->n,
-				 4, props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[0] + 5, (int)act->n, 4);
 }
 
 static void make_frozen(struct act *act, uint32_t differs)

@@ -41,8 +41,8 @@ static void release_saved(void *user, philox_stream stream)
 	struct saved *saved = user;
 
 	for (int i = 0; i < 2; i++)
-		OK(philox_output_release(saved->runner, &saved->handles[i],
-					 stream));
+		OK(philox_output_release(saved->runner, stream,
+					 &saved->handles[i]));
 	memset(saved->handles, 0xff, sizeof(saved->handles));
 	saved->released++;
 }
@@ -97,8 +97,8 @@ static void *use_tickets_up(void *user)
 		pthread_barrier_wait(&tying->turn);
 		for (volatile unsigned k = 0; k < (i * 7) % 997; k++)
 			;
-		OK(philox_ticket_release(tying->region, tying->ticket,
-					 tying->f->side));
+		OK(philox_ticket_release(tying->region, tying->f->side,
+					 tying->ticket));
 		pthread_barrier_wait(&tying->turn);
 	}
 	return NULL;
@@ -129,8 +129,8 @@ RUNNER_PROMISE(runner_regressions, a_tie_may_meet_the_end_of_its_ticket)
 		cr_assert_eq(check, tied == PHILOX_OK ? PHILOX_ERROR_STALE
 						      : PHILOX_OK);
 		for (int k = tied == PHILOX_OK; k < 2; k++)
-			OK(philox_output_release(r, &call.outputs[k],
-						 f->stream));
+			OK(philox_output_release(r, f->stream,
+						 &call.outputs[k]));
 	}
 	pthread_join(thread, NULL);
 	pthread_barrier_destroy(&tying.turn);
@@ -154,8 +154,8 @@ static void *capture_on_side(void *user)
 	struct philox_graph *graph = NULL;
 
 	OK(philox_capture_begin(f->context, f->side));
-	OK(philox_ticket_release(capturing->region, capturing->ticket,
-				 f->side));
+	OK(philox_ticket_release(capturing->region, f->side,
+				 capturing->ticket));
 	pthread_barrier_wait(&capturing->turn);
 	pthread_barrier_wait(&capturing->turn);
 	capturing->ended = philox_capture_end(f->context, f->side, &graph);
@@ -179,7 +179,7 @@ RUNNER_PROMISE(runner_regressions, a_tie_that_ends_in_a_capture_breaks_nothing)
 	OK(try_call(&layer, &call));
 	OK(philox_output_tie(r, &call.outputs[0], layer.region,
 			     call.use.ticket));
-	OK(philox_output_release(r, &call.outputs[1], f->stream));
+	OK(philox_output_release(r, f->stream, &call.outputs[1]));
 	capturing.ticket = call.use.ticket;
 	pthread_barrier_init(&capturing.turn, NULL, 2);
 	pthread_create(&thread, NULL, capture_on_side, &capturing);
@@ -377,11 +377,11 @@ static enum philox_status shared_body(void *user, struct philox_run *run)
 	struct philox_pass first, second, back;
 
 	TRY(philox_run_forward_begin(run, shared->regions[0], 0, &first));
-	TRY(philox_forward_commit(&first, &one));
+	TRY(philox_pass_commit(&first, 0, &one));
 	TRY(philox_run_forward_begin(run, shared->regions[1], 0, &second));
 	TRY(philox_run_backward_begin(run, shared->regions[0], one, 0, &back));
-	TRY(philox_backward_commit(&back, 0));
-	return philox_forward_commit(&second, &two);
+	TRY(philox_pass_commit(&back, 0, NULL));
+	return philox_pass_commit(&second, 0, &two);
 }
 
 static enum philox_status lone_body(void *user, struct philox_run *run)
@@ -395,7 +395,7 @@ static enum philox_status lone_body(void *user, struct philox_run *run)
 		OK(philox_pass_abort(&back));
 		return PHILOX_ERROR_UNSUPPORTED;
 	}
-	TRY(philox_backward_commit(&back, 0));
+	TRY(philox_pass_commit(&back, 0, NULL));
 	if (shared->begin) {
 		shared->begin = 0;
 		OK(philox_forward_begin(shared->regions[0], shared->f->side, 0,
@@ -489,11 +489,12 @@ static enum philox_status retain_at_the_end(void *user, struct philox_run *run)
 	struct philox_pass pass;
 
 	TRY(philox_run_forward_begin(run, shared->regions[0], 0, &pass));
-	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_pass_commit(&pass, 0, &ticket));
 	for (int i = 0; i < 2; i++) {
 		TRY(philox_run_backward_begin(run, shared->regions[0], ticket,
 					      0, &pass));
-		TRY(philox_backward_commit(&pass, i ? 0 : PHILOX_PASS_RETAIN));
+		TRY(philox_pass_commit(&pass, i ? 0 : PHILOX_PASS_RETAIN,
+				       NULL));
 	}
 	return PHILOX_OK;
 }
@@ -546,8 +547,8 @@ static enum philox_status hand_on(void *user, struct philox_run *run)
 	TRY(philox_run_output(run, 0, x, bytes));
 	if (!passing->handle)
 		return PHILOX_OK;
-	return philox_output_release(passing->runner, passing->handle,
-				     philox_run_stream(run));
+	return philox_output_release(passing->runner, philox_run_stream(run),
+				     passing->handle);
 }
 
 RUNNER_PROMISE(runner_regressions, memory_stays_until_the_last_handle_of_it)
@@ -729,8 +730,8 @@ static void read_late(struct fixture *f, const struct philox_output *output)
 	OK(philox_forward_begin(make_region(f, "late"), f->side,
 				PHILOX_PASS_INFERENCE, &pass));
 	OK(philox_pass_fill(&pass, 0, 0, &fill));
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_memory_copy(f->device, to, output->address, BIG, f->side));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_memory_copy(f->device, f->side, to, output->address, BIG));
 }
 
 /*
@@ -762,7 +763,7 @@ Test(runner_regressions, memory_is_not_unmapped_under_work_before_its_release,
 	OK(philox_function_call(function, &call));
 	OK(philox_stream_synchronize(f.device, f.stream));
 	read_late(&f, &output);
-	OK(philox_output_release(r, &output, f.side));
+	OK(philox_output_release(r, f.side, &output));
 	OK(philox_function_destroy(function)); /* whose work is over */
 	OK(philox_device_limit_memory(f.device, (size_t)168 << 20));
 	f.injected = 1; /* allocations that fail are counted */

@@ -32,9 +32,9 @@ static enum philox_status leaving_body(void *user, struct philox_run *run)
 				     &leaver->left[2]));
 	if (leaver->leaves)
 		return leaver->returns;
-	OK(philox_forward_commit(&leaver->left[0], NULL));
-	OK(philox_forward_commit(&leaver->left[1], &ticket));
-	return philox_backward_commit(&leaver->left[2], 0);
+	OK(philox_pass_commit(&leaver->left[0], 0, NULL));
+	OK(philox_pass_commit(&leaver->left[1], 0, &ticket));
+	return philox_pass_commit(&leaver->left[2], 0, NULL);
 }
 
 static void make_leaver(struct leaver *leaver, struct philox_runner *r,
@@ -66,8 +66,8 @@ static enum philox_status call_leaver(struct leaver *leaver,
 	status = philox_function_call(leaver->function, &call);
 	*kind = call.kind;
 	if (status == PHILOX_OK)
-		OK(philox_ticket_release(leaver->region, uses[1].ticket,
-					 leaver->f->stream));
+		OK(philox_ticket_release(leaver->region, leaver->f->stream,
+					 uses[1].ticket));
 	else
 		backward(leaver->f, &leaver->owed, 0); /* it is owed still */
 	OK(philox_stream_synchronize(leaver->f->device, leaver->f->stream));
@@ -114,10 +114,10 @@ static void end_left(struct philox_pass *left)
 {
 	struct philox_ticket ticket = {1, 2};
 
-	FAILS(philox_forward_commit(&left[0], NULL), PHILOX_ERROR_STATE);
-	FAILS(philox_forward_commit(&left[1], &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&left[0], 0, NULL), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&left[1], 0, &ticket), PHILOX_ERROR_STATE);
 	cr_assert_eq(ticket.serial, 2, "nothing is written");
-	FAILS(philox_backward_commit(&left[2], 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&left[2], 0, NULL), PHILOX_ERROR_STATE);
 	for (int i = 0; i < LEFT; i++)
 		FAILS(philox_pass_abort(&left[i]), PHILOX_ERROR_STATE);
 }
@@ -188,10 +188,10 @@ RUNNER_PROMISE(runner_left_open, in_a_recording)
 	call_well(&leaver, PHILOX_CALL_WARMUP);
 	leaver.leaves = 1;
 	FAILS(call_leaver(&leaver, &kind), PHILOX_ERROR_STATE);
-	FAILS(philox_forward_commit(&leaver.left[0], NULL), PHILOX_ERROR_STATE);
-	FAILS(philox_forward_commit(&leaver.left[1], &ticket),
+	FAILS(philox_pass_commit(&leaver.left[0], 0, NULL), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&leaver.left[1], 0, &ticket),
 	      PHILOX_ERROR_STATE);
-	FAILS(philox_backward_commit(&leaver.left[2], 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_commit(&leaver.left[2], 0, NULL), PHILOX_ERROR_STATE);
 	for (int i = 0; i < LEFT; i++)
 		OK(philox_pass_abort(&leaver.left[i]));
 	PENDING(leaver.region, 0);
@@ -209,9 +209,9 @@ static enum philox_status copying_body(void *user, struct philox_run *run)
 	leaver->leaves = 1;
 	leaving_body(user, run);
 	memcpy(others, left, sizeof(others));
-	OK(philox_forward_commit(&others[0], NULL));
-	OK(philox_forward_commit(&others[1], &others[1].ticket));
-	OK(philox_backward_commit(&others[2], 0));
+	OK(philox_pass_commit(&others[0], 0, NULL));
+	OK(philox_pass_commit(&others[1], 0, &others[1].ticket));
+	OK(philox_pass_commit(&others[2], 0, NULL));
 	if (philox_run_kind(run) == PHILOX_CALL_RECORD)
 		return PHILOX_OK;
 	begin_others(leaver, others);

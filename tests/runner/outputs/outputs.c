@@ -132,7 +132,7 @@ RUNNER_PROMISE(runner_outputs, that_are_over_are_stale_and_say_why)
 		SAYS(philox_output_check(r, &first.outputs[0]),
 		     PHILOX_ERROR_STALE,
 		     "output 'y' (layer.c:1) of function 'layer' was released");
-		FAILS(philox_output_release(r, &first.outputs[0], f->stream),
+		FAILS(philox_output_release(r, f->stream, &first.outputs[0]),
 		      PHILOX_ERROR_STALE);
 		later = new_call(&layer, first.outputs[1].address, 0);
 		later.x.output = &first.outputs[1];
@@ -210,12 +210,12 @@ RUNNER_PROMISE(runner_outputs, are_released_after_the_work_of_a_stream)
 		struct layer_call call = new_call(&layer, x, 0);
 
 		OK(try_call(&layer, &call));
-		OK(philox_event_record(f->device, ready, f->stream));
+		OK(philox_event_record(f->device, f->stream, ready));
 		OK(philox_event_wait(f->device, f->side, ready));
-		OK(philox_memory_copy(f->device, &got[i],
-				      call.outputs[0].address, BYTES, f->side));
+		OK(philox_memory_copy(f->device, f->side, &got[i],
+				      call.outputs[0].address, BYTES));
 		for (int k = 0; k < 2; k++)
-			OK(philox_output_release(r, &call.outputs[k], f->side));
+			OK(philox_output_release(r, f->side, &call.outputs[k]));
 	}
 	OK(philox_device_synchronize(f->device));
 	for (int i = 0; i < 40; i++)
@@ -237,8 +237,8 @@ static void release_tied(void *saved, philox_stream stream)
 	struct tied *tied = saved;
 
 	for (int i = 0; i < 2; i++)
-		OK(philox_output_release(tied->layer->runner, &tied->outputs[i],
-					 stream));
+		OK(philox_output_release(tied->layer->runner, stream,
+					 &tied->outputs[i]));
 	tied->released++;
 }
 
@@ -296,7 +296,7 @@ static enum philox_status alias_body(void *user, struct philox_run *run)
 
 	OK(philox_run_input(run, 0, &x, NULL));
 	OK(philox_run_alloc(run, BYTES, 0, "y", &y));
-	OK(philox_memory_copy(aliases->f->device, y, x, BYTES, stream));
+	OK(philox_memory_copy(aliases->f->device, stream, y, x, BYTES));
 	OK(philox_run_output(run, 0, y, BYTES));
 	OK(philox_run_output(run, 1, (char *)y + 16, BYTES - 16));
 	return philox_run_output(run, 2, x, BYTES);
@@ -345,13 +345,13 @@ RUNNER_PROMISE(runner_outputs, in_an_input_keep_their_handles_over_replays)
 		call.n_outputs = 3;
 		OK(philox_function_call(function, &call));
 		cr_assert(i < 2 || call.kind == PHILOX_CALL_REPLAY);
-		OK(philox_output_release(r, &out[0], f->stream));
-		OK(philox_output_release(r, &out[1], f->stream));
+		OK(philox_output_release(r, f->stream, &out[0]));
+		OK(philox_output_release(r, f->stream, &out[1]));
 		kept[i] = out[2];
 	}
 	for (int i = 0; i < 6; i++)
-		OK(philox_output_release(r, &kept[i], f->stream));
-	FAILS(philox_output_release(r, &kept[5], f->stream),
+		OK(philox_output_release(r, f->stream, &kept[i]));
+	FAILS(philox_output_release(r, f->stream, &kept[5]),
 	      PHILOX_ERROR_STALE);
 }
 
@@ -369,9 +369,9 @@ RUNNER_PROMISE(runner_outputs, of_another_runner_are_refused)
 	two = new_call(&there, x, 0);
 	OK(try_call(&here, &one));
 	OK(try_call(&there, &two));
-	FAILS(philox_output_release(r, &two.outputs[0], f->stream),
+	FAILS(philox_output_release(r, f->stream, &two.outputs[0]),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_output_release(other, &one.outputs[0], f->stream),
+	FAILS(philox_output_release(other, f->stream, &one.outputs[0]),
 	      PHILOX_ERROR_INVALID);
 	release_outputs(&here, &one);
 	release_outputs(&there, &two);
@@ -407,12 +407,12 @@ RUNNER_PROMISE(runner_outputs, that_share_memory_have_one_id_and_free_it_once)
 		cr_assert_neq(out[0].id, from->id);
 		cr_assert_eq(out[2].address, from->address);
 		release_outputs(&source, &first);
-		OK(philox_output_release(r, &out[0], f->stream));
+		OK(philox_output_release(r, f->stream, &out[0]));
 		kind_of_call(&source, x, 1); /* may take what is free */
 		SAME(read_numbers(f, out[2].address), all_words(6),
 		     "it lives until its last handle is released");
-		OK(philox_output_release(r, &out[1], f->stream));
-		OK(philox_output_release(r, &out[2], f->stream));
+		OK(philox_output_release(r, f->stream, &out[1]));
+		OK(philox_output_release(r, f->stream, &out[2]));
 	}
 	cr_assert_gt(counts_of(&source).replay, 3);
 }
@@ -439,7 +439,7 @@ RUNNER_PROMISE(runner_outputs, in_memory_of_others_have_the_caller_s_id)
 		cr_assert_eq(out[2].id, 77);
 		cr_assert_eq(out[2].address, x);
 		for (int k = 0; k < 3; k++)
-			OK(philox_output_release(r, &out[k], f->stream));
+			OK(philox_output_release(r, f->stream, &out[k]));
 	}
 	function = make_aliases(r, &aliases, "copied", PHILOX_INPUT_COPIED);
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);

@@ -137,8 +137,8 @@ static void end_something(void)
 	if (below(2))
 		plain_backward(made->layer, made->call.use.ticket, stream, 0);
 	else
-		OK(philox_ticket_release(made->layer->region,
-					 made->call.use.ticket, stream));
+		OK(philox_ticket_release(made->layer->region, stream,
+					 made->call.use.ticket));
 	made->owed = 0;
 	forget_ties_to(i);
 }
@@ -150,8 +150,8 @@ static void release_something(void)
 
 	if (i == CALLS || !w.made[i].good[k])
 		return;
-	OK(philox_output_release(w.runner, &w.made[i].call.outputs[k],
-				 below(2) ? w.f->stream : w.f->side));
+	OK(philox_output_release(w.runner, below(2) ? w.f->stream : w.f->side,
+				 &w.made[i].call.outputs[k]));
 	w.made[i].good[k] = 0;
 	w.made[i].tied[k] = CALLS;
 }

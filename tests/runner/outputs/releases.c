@@ -22,9 +22,9 @@ static void release_saved(void *user, philox_stream stream)
 	for (int i = 0; i < 2; i++) {
 		struct philox_output *output = &saved->call.outputs[i];
 
-		if (philox_output_release(r, output, stream) ==
+		if (philox_output_release(r, stream, output) ==
 		    PHILOX_ERROR_DEVICE) /* injected: it is as it was */
-			OK(philox_output_release(r, output, stream));
+			OK(philox_output_release(r, stream, output));
 		FAILS(philox_output_check(r, output), PHILOX_ERROR_STALE);
 	}
 	saved->released++;
@@ -41,7 +41,7 @@ static enum philox_status fails_attached(void *user, struct philox_run *run)
 	struct philox_pass pass;
 
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	if (attached && philox_run_kind(run) == PHILOX_CALL_EAGER)
 		OK(philox_ticket_attach(layer->region, ticket, attached,
 					release_saved));
@@ -171,14 +171,14 @@ static void try_everything(void *user, philox_stream stream)
 	} else
 		kind_of_call(forth, busy->duo->x, 3);
 	/* tied to the ticket that ends: here or there, it is released once */
-	status = philox_output_release(r, &tied->outputs[0], stream);
+	status = philox_output_release(r, stream, &tied->outputs[0]);
 	cr_assert(status == PHILOX_OK || status == PHILOX_ERROR_STALE);
 	FAILS(philox_output_tie(r, &loose->outputs[0], forth->region,
 				tied->use.ticket),
 	      PHILOX_ERROR_RELEASED);
 	OK(philox_output_tie(r, &loose->outputs[0], busy->other.region,
 			     busy->other.ticket));
-	OK(philox_output_release(r, &loose->outputs[1], stream));
+	OK(philox_output_release(r, stream, &loose->outputs[1]));
 	busy->released++;
 }
 
@@ -234,8 +234,8 @@ static enum philox_status releases_both(void *user, struct philox_run *run)
 	struct layer *layer = both->layer;
 
 	for (int i = 0; i < 2; i++)
-		OK(philox_ticket_release(layer->region, both->tickets[i],
-					 philox_run_stream(run)));
+		OK(philox_ticket_release(layer->region, philox_run_stream(run),
+					 both->tickets[i]));
 	OK(philox_output_check(layer->runner, &both->other));
 	return PHILOX_OK;
 }

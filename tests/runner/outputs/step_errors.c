@@ -17,8 +17,8 @@ RUNNER_PROMISE(runner_step_errors, name_what_is_wrong_and_change_nothing)
 		struct philox_graph *graph;
 		size_t kept = 77;
 
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
 		FAILS(philox_runner_step_begin(r, f->stream, 2, &kept),
 		      PHILOX_ERROR_INVALID);
 		NAMES("flags");
@@ -85,11 +85,11 @@ RUNNER_PROMISE(runner_step_errors, come_of_steps_within_calls)
 	busy.hook = step_within;
 	beginner = (struct beginner){.runner = r, .stream = f->side};
 	kept = made_call(&layer, x, 0);
-	OK(philox_ticket_release(layer.region, kept.use.ticket, f->stream));
+	OK(philox_ticket_release(layer.region, f->stream, kept.use.ticket));
 	for (unsigned i = 0; i < 3; i++) {
 		call = made_call(&busy, x, 0);
-		OK(philox_ticket_release(busy.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(busy.region, f->stream,
+					 call.use.ticket));
 		GOOD(r, &kept);
 		GOOD(r, &call);
 		release_outputs(&busy, &call);
@@ -112,7 +112,7 @@ static void end_it(void *user)
 {
 	(void)user;
 	ender.outcome = outcome_of(philox_ticket_release(
-		ender.layer->region, ender.ticket, ender.layer->f->side));
+		ender.layer->region, ender.layer->f->side, ender.ticket));
 }
 
 static enum philox_status end_within(struct layer *layer,
@@ -142,8 +142,8 @@ RUNNER_PROMISE(runner_step_errors, do_not_come_of_tickets_that_end_elsewhere)
 		OK(philox_runner_step_begin(r, f->stream, 0, &kept));
 		cr_assert_eq(kept, 2);
 		call = made_call(&busy, x, 0);
-		OK(philox_ticket_release(busy.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(busy.region, f->stream,
+					 call.use.ticket));
 		OK(philox_runner_step_begin(r, f->stream, 0, &kept));
 		cr_assert_eq(kept, 0);
 		OVER(r, &owed);
@@ -166,13 +166,13 @@ SLOW_PROMISE(runner_step_errors, never_come_from_memory_that_is_still_read)
 		struct layer_call call = made_call(&layer, x, 0);
 		struct numbers got;
 
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
-		OK(philox_event_record(f->device, ready, f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
+		OK(philox_event_record(f->device, f->stream, ready));
 		OK(philox_event_wait(f->device, f->side, ready));
 		delay(f, f->side);
-		OK(philox_memory_copy(f->device, &got, call.outputs[0].address,
-				      BYTES, f->side));
+		OK(philox_memory_copy(f->device, f->side, &got,
+				      call.outputs[0].address, BYTES));
 		OK(philox_runner_step_begin(r, f->side, 0, NULL));
 		kind_of_call(&layer, x, 0);
 		OK(philox_device_synchronize(f->device));
@@ -194,7 +194,7 @@ RUNNER_PROMISE(runner_step_errors, do_not_come_of_the_legacy_stream)
 
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * i), "step %u", i);
-		OK(philox_ticket_release(layer.region, call.use.ticket, NULL));
+		OK(philox_ticket_release(layer.region, NULL, call.use.ticket));
 		OK(philox_runner_step_begin(r, NULL, 0, NULL));
 		OVER(r, &call);
 	}
@@ -214,7 +214,7 @@ static int fail_at(struct fixture *f, struct philox_runner *r,
 	size_t kept = 77;
 	enum philox_status status;
 
-	OK(philox_ticket_release(layer->region, done.use.ticket, f->stream));
+	OK(philox_ticket_release(layer->region, f->stream, done.use.ticket));
 	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = philox_runner_step_begin(r, f->side, 0, &kept);
@@ -229,7 +229,7 @@ static int fail_at(struct fixture *f, struct philox_runner *r,
 	}
 	cr_assert_eq(kept, 2);
 	OVER(r, &done);
-	OK(philox_ticket_release(layer->region, owed.use.ticket, f->side));
+	OK(philox_ticket_release(layer->region, f->side, owed.use.ticket));
 	OK(philox_runner_step_begin(r, f->side, 0, &kept));
 	cr_assert_eq(kept, 0);
 	OVER(r, &owed);

@@ -209,10 +209,10 @@ static enum philox_status joins(void *user, struct philox_run *run)
 	OK(philox_run_input(run, 0, &a, NULL));
 	OK(philox_run_input(run, 1, &b, NULL));
 	OK(philox_run_alloc(run, BYTES, 0, "z", &z));
-	OK(philox_memory_copy(layer->f->device, z, a, BYTES / 2,
-			      philox_run_stream(run)));
-	OK(philox_memory_copy(layer->f->device, (char *)z + BYTES / 2, b,
-			      BYTES / 2, philox_run_stream(run)));
+	OK(philox_memory_copy(layer->f->device, philox_run_stream(run), z, a,
+			      BYTES / 2));
+	OK(philox_memory_copy(layer->f->device, philox_run_stream(run),
+			      (char *)z + BYTES / 2, b, BYTES / 2));
 	OK(philox_run_output(run, 0, z, BYTES));
 	return layer->returns;
 }

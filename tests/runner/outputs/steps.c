@@ -26,7 +26,7 @@ RUNNER_PROMISE(runner_steps, release_what_calls_gave_so_far)
 		     predict(0, "layer", 4 * i), "step %u", i);
 		OK(philox_runner_step_begin(r, f->stream, 0, NULL));
 		OVER(r, &call);
-		FAILS(philox_output_release(r, &call.outputs[0], f->stream),
+		FAILS(philox_output_release(r, f->stream, &call.outputs[0]),
 		      PHILOX_ERROR_STALE);
 		NAMES("'y'");
 	}
@@ -46,12 +46,12 @@ static enum philox_status owes_nothing(void *user, struct philox_run *run)
 	OK(philox_run_alloc(run, BYTES, 0, "y", &y));
 	OK(philox_run_forward_begin(run, layer->region, PHILOX_PASS_INFERENCE,
 				    &pass));
-	OK(philox_forward_commit(&pass, NULL));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
 	draw(&pass, y);
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_run_backward_begin(run, layer->region, ticket, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	return philox_run_output(run, 0, y, BYTES);
 }
 
@@ -151,11 +151,11 @@ RUNNER_PROMISE(runner_steps, count_what_they_keep)
 
 		next = made_call_on(&duo.forth, &call, 1);
 		let_go(&duo.forth, &next);
-		OK(philox_output_release(r, &call.outputs[0], f->stream));
+		OK(philox_output_release(r, f->stream, &call.outputs[0]));
 		OK(philox_output_tie(r, &next.outputs[0], duo.forth.region,
 				     call.use.ticket));
 		STEP(r, f->stream, 3);
-		OK(philox_output_release(r, &next.outputs[1], f->stream));
+		OK(philox_output_release(r, f->stream, &next.outputs[1]));
 		STEP(r, f->stream, 2);
 		let_go(&duo.forth, &call);
 		STEP(r, f->stream, 0);

@@ -205,7 +205,7 @@ static enum philox_status cannot_be_taken(struct layer *layer,
 	(void)run;
 	if (philox_run_kind(run) == PHILOX_CALL_RECORD)
 		return PHILOX_OK;
-	FAILS(philox_backward_begin(layer->region, made->ticket, layer->f->side,
+	FAILS(philox_backward_begin(layer->region, layer->f->side, made->ticket,
 				    0, &pass),
 	      PHILOX_ERROR_BUSY);
 	return PHILOX_OK;
@@ -243,7 +243,7 @@ static enum philox_status several_body(void *user, struct philox_run *run)
 	if (s->alone) {
 		OK(philox_forward_begin(s->one, philox_run_stream(run), 0,
 					&pass));
-		OK(philox_forward_commit(&pass, &made));
+		OK(philox_pass_commit(&pass, 0, &made));
 		return PHILOX_OK;
 	}
 	OK(philox_run_forward_begin(run, s->one, 0, &pass));
@@ -252,18 +252,18 @@ static enum philox_status several_body(void *user, struct philox_run *run)
 		return philox_pass_abort(&pass);
 	if (s->leave_open)
 		return PHILOX_OK;
-	OK(philox_forward_commit(&pass, &made));
+	OK(philox_pass_commit(&pass, 0, &made));
 	OK(philox_run_backward_begin(run, s->two, none, PHILOX_PASS_RETAIN,
 				     &pass));
 	OK(philox_pass_ticket(&pass, &named));
 	draw(&pass, s->b);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_backward_begin(run, s->two, named, 0, &pass));
 	draw(&pass, s->b);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_backward_begin(run, s->one, made, 0, &pass));
 	draw(&pass, s->c);
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	if (s->twice)
 		FAILS(philox_run_backward_begin(run, s->one, made, 0, &pass),
 		      PHILOX_ERROR_RELEASED);
@@ -379,8 +379,8 @@ RUNNER_PROMISE(runner_tickets, of_bodies_that_leave_passes_open_are_refused)
 		PENDING(s.two, 1 + (unsigned)recorded);
 		OK(philox_function_call(function, &call));
 		PENDING(s.two, (unsigned)recorded);
-		OK(philox_ticket_release(s.two, forward(f, s.two).ticket,
-					 f->stream));
+		OK(philox_ticket_release(s.two, f->stream,
+					 forward(f, s.two).ticket));
 		forward(f, s.two);
 	}
 }

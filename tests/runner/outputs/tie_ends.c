@@ -139,7 +139,7 @@ static enum philox_status shares(void *user, struct philox_run *run)
 
 	OK(philox_run_input(run, 0, &x, NULL));
 	OK(philox_run_alloc(run, BYTES, 0, "y", &y));
-	OK(philox_memory_copy(f->device, y, x, BYTES, philox_run_stream(run)));
+	OK(philox_memory_copy(f->device, philox_run_stream(run), y, x, BYTES));
 	OK(philox_run_output(run, 0, y, BYTES));
 	OK(philox_run_output(run, 1, (char *)y + BYTES / 2, BYTES / 2));
 	return philox_run_output(run, 2, x, BYTES);
@@ -179,14 +179,14 @@ RUNNER_PROMISE(runner_tie_ends, free_shared_memory_after_its_last_handle)
 		OK(philox_output_tie(r, &out[i % 2], region, made.ticket));
 		OK(philox_output_tie(r, &out[2], region, made.ticket));
 		if (i % 3 == 0)
-			OK(philox_output_release(r, &out[!(i % 2)], f->stream));
+			OK(philox_output_release(r, f->stream, &out[!(i % 2)]));
 		LIVE(f, r, 1);
-		OK(philox_ticket_release(region, made.ticket, f->stream));
+		OK(philox_ticket_release(region, f->stream, made.ticket));
 		FAILS(philox_output_check(r, &out[i % 2]), PHILOX_ERROR_STALE);
 		FAILS(philox_output_check(r, &out[2]), PHILOX_ERROR_STALE);
 		LIVE(f, r, i % 3 ? 1 : 0);
 		if (i % 3)
-			OK(philox_output_release(r, &out[!(i % 2)], f->stream));
+			OK(philox_output_release(r, f->stream, &out[!(i % 2)]));
 		LIVE(f, r, 0);
 	}
 	cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);

@@ -93,7 +93,7 @@ RUNNER_PROMISE(runner_tie_errors, name_a_ticket_that_is_not_pending)
 		OK(philox_output_tie(r, y, layer.region, call.use.ticket));
 		plain_backward(&layer, call.use.ticket, f->stream, 0);
 		FAILS(philox_output_check(r, y), PHILOX_ERROR_STALE);
-		OK(philox_output_release(r, &call.outputs[1], f->stream));
+		OK(philox_output_release(r, f->stream, &call.outputs[1]));
 	}
 	philox_context_destroy(second);
 }
@@ -155,16 +155,16 @@ static void is_read_late(struct fixture *f, struct philox_runner *r,
 
 	tie_outputs(layer, &call, layer->region, call.use.ticket);
 	OK(philox_event_create(f->device, &ready));
-	OK(philox_event_record(f->device, ready, f->stream));
+	OK(philox_event_record(f->device, f->stream, ready));
 	OK(philox_event_wait(f->device, f->side, ready));
 	delay(f, f->side);
-	OK(philox_memory_copy(f->device, &got, call.outputs[0].address, BYTES,
-			      f->side));
+	OK(philox_memory_copy(f->device, f->side, &got, call.outputs[0].address,
+			      BYTES));
 	if (i % 2)
 		plain_backward(layer, call.use.ticket, f->side, 0);
 	else
-		OK(philox_ticket_release(layer->region, call.use.ticket,
-					 f->side));
+		OK(philox_ticket_release(layer->region, f->side,
+					 call.use.ticket));
 	OVER(r, &call);
 	next = made_call(layer, x, 0);
 	OK(philox_device_synchronize(f->device));
@@ -172,7 +172,7 @@ static void is_read_late(struct fixture *f, struct philox_runner *r,
 	SAME(read_numbers(f, next.outputs[0].address),
 	     predict(0, "layer", 8 * i + 4), "call %u", i);
 	release_outputs(layer, &next);
-	OK(philox_ticket_release(layer->region, next.use.ticket, f->stream));
+	OK(philox_ticket_release(layer->region, f->stream, next.use.ticket));
 	OK(philox_event_destroy(f->device, ready));
 }
 
@@ -204,8 +204,8 @@ RUNNER_PROMISE(runner_tie_errors, do_not_come_of_tickets_that_end_in_captures)
 		record_begin(f);
 		captured_forward(f, duo.forth.region, PHILOX_PASS_INFERENCE,
 				 array);
-		OK(philox_ticket_release(duo.forth.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(duo.forth.region, f->stream,
+					 call.use.ticket));
 		graph = record_end(f);
 		OVER(r, &call);
 		call_forward(&duo.forth, duo.x, 0);
@@ -232,15 +232,15 @@ static void meddle(void *user)
 	struct philox_pass pass;
 	void *data;
 	enum philox_status status = philox_backward_begin(
-		m->region, m->tied->use.ticket, m->f->side, 0, &pass);
+		m->region, m->f->side, m->tied->use.ticket, 0, &pass);
 
 	if (status == PHILOX_OK)
-		status = philox_backward_commit(&pass, 0);
+		status = philox_pass_commit(&pass, 0, NULL);
 	m->ends = outcome_of(status);
 	m->tie = outcome_of(philox_output_tie(m->runner, &m->loose->outputs[0],
 					      m->region, m->loose->use.ticket));
-	m->release = outcome_of(philox_output_release(
-		m->runner, &m->loose->outputs[0], m->f->side));
+	m->release = outcome_of(philox_output_release(m->runner, m->f->side,
+						      &m->loose->outputs[0]));
 	m->check = outcome_of(
 		philox_output_check(m->runner, &m->loose->outputs[0]));
 	m->set = outcome_of(
@@ -321,8 +321,8 @@ static enum philox_status end_by(struct duo *duo, int way,
 		return philox_graph_launch(graph, duo->forth.f->side, &use, 1);
 	default:
 		return philox_ticket_release(duo->forth.region,
-					     after->use.ticket,
-					     duo->forth.f->side);
+					     duo->forth.f->side,
+					     after->use.ticket);
 	}
 }
 

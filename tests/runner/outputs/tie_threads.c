@@ -39,8 +39,8 @@ static void *end_tickets(void *user)
 			call.use.ticket = ticket;
 			status = try_call(&e->back, &call);
 		} else
-			status = philox_ticket_release(e->forth.region, ticket,
-						       e->forth.f->side);
+			status = philox_ticket_release(
+				e->forth.region, e->forth.f->side, ticket);
 		if (status != PHILOX_OK)
 			atomic_fetch_add(&e->wrong, 1);
 		atomic_store(&e->ended, i + 1);
@@ -127,11 +127,10 @@ static void read_and_end(void *user)
 
 	philox_event_wait(f->device, f->side, late->ready);
 	delay(f, f->side);
-	philox_memory_copy(f->device, &late->got,
-			   late->tied->outputs[0].address, sizeof(late->got),
-			   f->side);
-	philox_ticket_release(late->layer->region, late->tied->use.ticket,
-			      f->side);
+	philox_memory_copy(f->device, f->side, &late->got,
+			   late->tied->outputs[0].address, sizeof(late->got));
+	philox_ticket_release(late->layer->region, f->side,
+			      late->tied->use.ticket);
 }
 
 static enum philox_status read_elsewhere(struct layer *layer,
@@ -159,7 +158,7 @@ SLOW_PROMISE(runner_tie_threads, leave_what_another_thread_s_stream_still_reads)
 		struct layer_call tied = made_call(&layer, x, 0);
 
 		tie_outputs(&layer, &tied, layer.region, tied.use.ticket);
-		OK(philox_event_record(f->device, reader.ready, f->stream));
+		OK(philox_event_record(f->device, f->stream, reader.ready));
 		reader.layer = &layer;
 		reader.tied = &tied;
 		kind_of_call(&busy, x, 0);

@@ -38,13 +38,13 @@ static void end_ticket(struct fixture *f, struct duo *duo,
 		break;
 	case BY_NATIVE:
 		OK(philox_graph_prologue(graph, f->stream, &use, 1));
-		OK(philox_native_exec_launch(f->device, native_exec(graph),
-					     f->stream));
+		OK(philox_native_exec_launch(f->device, f->stream,
+					     native_exec(graph)));
 		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		break;
 	case BY_RELEASE:
-		OK(philox_ticket_release(duo->forth.region, of->use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(duo->forth.region, f->stream,
+					 of->use.ticket));
 		break;
 	case BY_LOAD:
 		OK(philox_context_load_text(f->context, text, strlen(text)));
@@ -75,12 +75,12 @@ static void ends(struct fixture *f, struct philox_runner *r, enum way way)
 			    call.use.ticket);
 		GOOD(r, &call);
 		if (way == BY_REGION && i < 5)
-			OK(philox_ticket_release(duo.forth.region,
-						 call.use.ticket, f->stream));
+			OK(philox_ticket_release(duo.forth.region, f->stream,
+						 call.use.ticket));
 		else
 			end_ticket(f, &duo, &call, way, graph, text);
 		OVER(r, &call);
-		FAILS(philox_output_release(r, &call.outputs[0], f->stream),
+		FAILS(philox_output_release(r, f->stream, &call.outputs[0]),
 		      PHILOX_ERROR_STALE);
 		LIVE(f, r, 0);
 		free(text);
@@ -140,8 +140,8 @@ RUNNER_PROMISE(runner_ties, hold_when_a_backward_fails)
 
 		tie_outputs(&duo.forth, &call, duo.forth.region,
 			    call.use.ticket);
-		OK(philox_backward_begin(duo.forth.region, call.use.ticket,
-					 f->stream, 0, &pass));
+		OK(philox_backward_begin(duo.forth.region, f->stream,
+					 call.use.ticket, 0, &pass));
 		OK(philox_pass_abort(&pass));
 		GOOD(r, &call);
 		duo.back.returns = PHILOX_ERROR_LIMIT;
@@ -213,8 +213,8 @@ RUNNER_PROMISE(runner_ties, bind_many_outputs_of_several_runners_to_one_ticket)
 			GOOD(runners[i % 2], &calls[i]);
 			if (i != 2)
 				OK(philox_ticket_release(layers[i % 2].region,
-							 calls[i].use.ticket,
-							 f->stream));
+							 f->stream,
+							 calls[i].use.ticket));
 		}
 		for (int i = 0; i < 6; i++)
 			GOOD(runners[i % 2], &calls[i]);

@@ -156,8 +156,8 @@ static void hold(struct program *p, struct chance *chance, unsigned function,
 	if (!function && p->n_held < HELD && one_in(chance, 2))
 		p->held[p->n_held++] = (struct held){ticket, *saw};
 	else
-		OK(philox_ticket_release(p->layers[function].region, ticket,
-					 p->f.stream));
+		OK(philox_ticket_release(p->layers[function].region,
+					 p->f.stream, ticket));
 }
 
 /* For the model: backwards are of the first function's forwards. */

@@ -46,8 +46,8 @@ static struct layer_call keep_call(struct layer *layer, const void *x,
 static void drop_call(struct layer *layer, struct layer_call *call)
 {
 	release_outputs(layer, call);
-	OK(philox_ticket_release(layer->region, call->use.ticket,
-				 layer->f->stream));
+	OK(philox_ticket_release(layer->region, layer->f->stream,
+				 call->use.ticket));
 }
 
 /* --- functions, keys, counts ---------------------------------------------- */
@@ -356,7 +356,7 @@ RUNNER_PROMISE(runner_snapshot, knows_the_recording_of_each_live_replay)
 	}
 	cr_assert_eq(n, 3, "%u outputs are of the recording", n);
 	for (int i = 0; i < 4; i++)
-		OK(philox_output_release(r, &calls[i].outputs[0], f->stream));
+		OK(philox_output_release(r, f->stream, &calls[i].outputs[0]));
 }
 
 /* --- the same calls ------------------------------------------------------- */

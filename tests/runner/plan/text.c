@@ -87,13 +87,13 @@ static enum philox_status body(void *user, struct philox_run *run)
 	OK(philox_run_alloc(run, 128, 0, "y", &y));
 	OK(philox_run_alloc(run, 300, 64, "more", &more));
 	OK(philox_run_forward_begin(run, whole->region, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	OK(philox_run_backward_begin(run, whole->region, ticket,
 				     PHILOX_PASS_RETAIN, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_backward_begin(run, whole->region,
 				     (struct philox_ticket){0}, 0, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_pass_commit(&pass, 0, NULL));
 	OK(philox_run_free(run, more));
 	if (whole->refuses)
 		OK(philox_run_refuse(run, "as it likes"));
@@ -176,8 +176,8 @@ static void call_whole(struct whole *whole, const void *x, const void *rest,
 	call.n_uses = 2;
 	OK(philox_function_call(whole->function, &call));
 	if (uses[0].ticket.serial)
-		OK(philox_ticket_release(whole->region, uses[0].ticket,
-					 whole->f->stream));
+		OK(philox_ticket_release(whole->region, whole->f->stream,
+					 uses[0].ticket));
 }
 
 /* Keys that were recorded, that are copied, that wait, and that are new. */

@@ -32,8 +32,8 @@ static void kinds_are(struct layer *layer, const char *name, uint32_t *x[],
 		SAME(read_numbers(layer->f, call.outputs[1].address),
 		     all_words(places[i]), "call %u", i);
 		release_outputs(layer, &call);
-		OK(philox_ticket_release(layer->region, call.use.ticket,
-					 layer->f->stream));
+		OK(philox_ticket_release(layer->region, layer->f->stream,
+					 call.use.ticket));
 	}
 }
 

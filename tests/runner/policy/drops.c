@@ -24,8 +24,8 @@ static int fail_at(struct layer *layer, const uint32_t *x, unsigned settled,
 		SAME(read_numbers(f, call.outputs[1].address), all_words(3),
 		     "x did not come through");
 		release_outputs(layer, &call);
-		OK(philox_ticket_release(layer->region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer->region, f->stream,
+					 call.use.ticket));
 	}
 	PENDING(layer->region, 0);
 	cr_assert_leq(counts_of(layer).keys, 1);
@@ -34,7 +34,7 @@ static int fail_at(struct layer *layer, const uint32_t *x, unsigned settled,
 		struct forward made = call_forward(layer, x, i / 2);
 
 		SAME(made.saw, next, "call %u", i);
-		OK(philox_ticket_release(made.region, made.ticket, f->stream));
+		OK(philox_ticket_release(made.region, f->stream, made.ticket));
 	}
 	cr_assert_eq(counts_of(layer).keys, 1);
 	LIVE(f, layer->runner, 0);

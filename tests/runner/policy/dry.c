@@ -258,7 +258,7 @@ RUNNER_PROMISE(runner_dry, read_what_the_call_reads)
 	uint32_t *x = make_memory(f, BYTES + 4);
 	struct numbers nines = all_words(9);
 
-	OK(philox_memory_copy(f->device, x + 1, &nines, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, x + 1, &nines, BYTES));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	options.inputs = &input;
 	options.policy.dry = 2;

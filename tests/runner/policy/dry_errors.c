@@ -150,8 +150,8 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 		FRESH(read_numbers(f, rich->outputs[0].address),
 		      peek(f, rich->own), "forward");
 		for (int i = 0; i < 4; i++)
-			OK(philox_output_release(r, &rich->outputs[i],
-						 f->stream));
+			OK(philox_output_release(r, f->stream,
+						 &rich->outputs[i]));
 		of = forward(f, rich->other);
 	} else {
 		cr_assert_eq(rich->uses[0].ticket.serial, 6);

@@ -57,8 +57,8 @@ RUNNER_PROMISE(runner_limits, change_no_number)
 
 			SAME(made.saw, predict(0, names[keys], 4 * i),
 			     "%s, call %u", names[keys], i);
-			OK(philox_ticket_release(layer.region, made.ticket,
-						 f->stream));
+			OK(philox_ticket_release(layer.region, f->stream,
+						 made.ticket));
 			cr_assert(!keys || counts_of(&layer).keys <= keys);
 		}
 		if (!keys)
@@ -100,8 +100,8 @@ RUNNER_PROMISE(runner_limits, of_0_keep_everything)
 			call.call.key = &key;
 			OK(try_call(&layer, &call));
 			release_outputs(&layer, &call);
-			OK(philox_ticket_release(layer.region, call.use.ticket,
-						 f->stream));
+			OK(philox_ticket_release(layer.region, f->stream,
+						 call.use.ticket));
 		}
 	cr_assert_eq(counts_of(&layer).keys, 100);
 	cr_assert_eq(counts_of(&layer).replay, 100);
@@ -277,12 +277,11 @@ SLOW_PROMISE(runner_limits, do_not_hurt_launches_that_still_run)
 		call = made_call(&layer, x, 0);
 		cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
 		for (int k = 0; k < 2; k++)
-			OK(philox_memory_copy(f->device, &got[k],
-					      call.outputs[k].address, BYTES,
-					      f->stream));
+			OK(philox_memory_copy(f->device, f->stream, &got[k],
+					      call.outputs[k].address, BYTES));
 		release_outputs(&layer, &call);
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
 		call = new_call(&layer, x, 1); /* now 0 goes */
 		call.call.stream = round % 2 ? f->side : f->stream;
 		OK(try_call(&layer, &call));
@@ -292,8 +291,8 @@ SLOW_PROMISE(runner_limits, do_not_hurt_launches_that_still_run)
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * n + 4), "round %u", round);
 		release_outputs(&layer, &call);
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
 		n += 2;
 	}
 	cr_assert_eq(counts_of(&layer).keys_dropped, 9);

@@ -72,8 +72,8 @@ RUNNER_PROMISE(runner_policy, keeps_forty_recordings_that_are_replayed)
 
 			SAME(made.saw, predict(0, "layer", 4 * n++),
 			     "step %u, layer %u", step, i);
-			OK(philox_ticket_release(layer.region, made.ticket,
-						 f->stream));
+			OK(philox_ticket_release(layer.region, f->stream,
+						 made.ticket));
 		}
 	cr_assert_eq(counts_of(&layer).recordings, 40);
 	cr_assert_eq(counts_of(&layer).unplayed, 0);
@@ -434,9 +434,9 @@ static enum philox_status break_capture(struct layer *layer,
 		return philox_stream_synchronize(f->device, stream);
 	case FORKS: /* which is not joined */
 		OK(philox_event_create(f->device, &fork));
-		OK(philox_event_record(f->device, fork, stream));
+		OK(philox_event_record(f->device, stream, fork));
 		OK(philox_event_wait(f->device, f->side, fork));
-		OK(philox_memory_set(f->device, f->scratch, 0, 4, f->side));
+		OK(philox_memory_set(f->device, f->side, f->scratch, 0, 4));
 		return philox_event_destroy(f->device, fork);
 	default: /* ends it itself */
 		OK(philox_stream_end_capture(f->device, stream, &native));
@@ -520,7 +520,7 @@ static enum philox_status changing_body(void *user, struct philox_run *run)
 			&pass);
 	if (status != PHILOX_OK)
 		return status;
-	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_pass_commit(&pass, 0, &ticket));
 	if (change == ONE_MORE)
 		return philox_run_alloc(run, 8, 0, "m", &memory);
 	return PHILOX_OK;

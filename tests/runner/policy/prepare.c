@@ -73,8 +73,8 @@ RUNNER_PROMISE(runner_prepare, may_be_done_again_and_twice_in_a_list)
 
 static enum philox_status touch(struct layer *layer, struct philox_run *run)
 {
-	return philox_memory_set(layer->f->device, layer->f->scratch, 0x55,
-				 BYTES, philox_run_stream(run));
+	return philox_memory_set(layer->f->device, philox_run_stream(run),
+				 layer->f->scratch, 0x55, BYTES);
 }
 
 RUNNER_PROMISE(runner_prepare, launches_nothing)
@@ -86,7 +86,7 @@ RUNNER_PROMISE(runner_prepare, launches_nothing)
 
 	layer.hook = touch;
 	make_function(&layer, r, "layer");
-	OK(philox_memory_set(f->device, f->scratch, 0x11, BYTES, f->stream));
+	OK(philox_memory_set(f->device, f->stream, f->scratch, 0x11, BYTES));
 	PREPARED(&layer, &call, 1, 1);
 	cr_assert_eq(calls_of(f, "exec_launch"), launched);
 	cr_assert(holds_value(f, f->scratch, BYTES, 0x11));

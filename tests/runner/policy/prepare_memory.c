@@ -26,9 +26,9 @@ static enum philox_status sized_body(void *user, struct philox_run *run)
 		return status;
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
 	draw(&pass, between);
-	OK(philox_forward_commit(&pass, &ticket));
-	OK(philox_memory_copy(layer->f->device, y, between, bytes,
-			      philox_run_stream(run)));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_memory_copy(layer->f->device, philox_run_stream(run), y,
+			      between, bytes));
 	return philox_run_output(run, 0, y, bytes);
 }
 
@@ -71,7 +71,7 @@ RUNNER_PROMISE(runner_prepare_memory,
 		cr_assert_eq(call->call.kind, PHILOX_CALL_REPLAY);
 		SAME(read_numbers(f, call->outputs[0].address),
 		     predict(0, "layer", 4 * i), "call %u", i);
-		OK(philox_output_release(r, &call->outputs[0], f->stream));
+		OK(philox_output_release(r, f->stream, &call->outputs[0]));
 	}
 	cr_assert_eq(pool_look(philox_runner_pool(r)).mapped, mapped);
 }
@@ -116,7 +116,7 @@ RUNNER_PROMISE(runner_prepare_memory, does_not_take_more_than_the_pool_may)
 		cr_assert_eq(calls[1].call.kind, PHILOX_CALL_REPLAY);
 		SAME(read_numbers(f, calls[1].outputs[0].address),
 		     predict(0, "layer", 4 * dry), "dry %u", dry);
-		OK(philox_output_release(r, &calls[1].outputs[0], f->stream));
+		OK(philox_output_release(r, f->stream, &calls[1].outputs[0]));
 		OK(philox_device_synchronize(f->device));
 		OK(philox_function_destroy(layer.function));
 	}
@@ -188,24 +188,23 @@ SLOW_PROMISE(runner_prepare_memory, is_not_written_after_a_call_has_it)
 		else {
 			OK(try_call(&layer, &call));
 			release_outputs(&layer, &call);
-			OK(philox_ticket_release(layer.region, call.use.ticket,
-						 f->stream));
+			OK(philox_ticket_release(layer.region, f->stream,
+						 call.use.ticket));
 		}
 		call = new_call(&layer, x, key);
 		call.call.stream = f->side;
 		OK(try_call(&layer, &call));
 		for (int k = 0; k < 2; k++)
-			OK(philox_memory_copy(f->device, &got[k],
-					      call.outputs[k].address, BYTES,
-					      f->side));
+			OK(philox_memory_copy(f->device, f->side, &got[k],
+					      call.outputs[k].address, BYTES));
 		OK(philox_device_synchronize(f->device));
 		SAME(got[0], predict(0, "layer", 4 * calls), "key %u", key);
 		SAME(read_numbers(f, call.outputs[0].address), got[0],
 		     "key %u: later", key);
 		SAME(got[1], all_words(3), "key %u", key);
 		release_outputs(&layer, &call);
-		OK(philox_ticket_release(layer.region, call.use.ticket,
-					 f->stream));
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
 	}
 }
 
@@ -217,8 +216,8 @@ static enum philox_status rate_body(void *user, struct philox_run *run)
 	const void *rate;
 
 	OK(philox_run_param(run, 0, &rate));
-	return philox_memory_copy(layer->f->device, layer->f->scratch, rate, 16,
-				  philox_run_stream(run));
+	return philox_memory_copy(layer->f->device, philox_run_stream(run),
+				  layer->f->scratch, rate, 16);
 }
 
 RUNNER_PROMISE(runner_prepare_memory, only_begins_with_the_values_of_its_calls)
@@ -252,8 +251,8 @@ RUNNER_PROMISE(runner_prepare_memory, only_begins_with_the_values_of_its_calls)
 		rate = 0.5 * i;
 		OK(philox_function_call(layer.function, &call));
 		cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
-		OK(philox_memory_copy(f->device, got, f->scratch, 16,
-				      f->stream));
+		OK(philox_memory_copy(f->device, f->stream, got, f->scratch,
+				      16));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		cr_assert(got[0] == rate && got[1] == 0, "call %d", i);
 	}

@@ -24,20 +24,20 @@ static enum philox_status frozen_script(struct act *act, struct props *props)
 		TRY_(philox_run_forward_begin(props->run, act->region, 0,
 					      &pass));
 		TRY_(draw_or_fail(&pass, props->out[0]));
-		TRY_(philox_forward_commit(&pass, &made));
+		TRY_(philox_pass_commit(&pass, 0, &made));
 	}
 	if (act->n_uses > 1) {
 		TRY_(philox_run_backward_begin(props->run, act->other, none, 0,
 					       &pass));
 		TRY_(draw_or_fail(&pass, props->out[2]));
-		TRY_(philox_backward_commit(&pass, 0));
+		TRY_(philox_pass_commit(&pass, 0, NULL));
 	}
 	TRY_(prop_copy(act, props, props->out[1], props->in[0]));
 	if (act->inputs[0].flags & PHILOX_INPUT_MUTATED)
-		return philox_memory_set(act->f->device, props->in[0] + 2,
-					 (int)act->n, 4, props->stream);
-	return philox_memory_set(act->f->device, props->out[1] + 5, (int)act->n,
-				 4, props->stream);
+		return philox_memory_set(act->f->device, props->stream,
+					 props->in[0] + 2, (int)act->n, 4);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[1] + 5, (int)act->n, 4);
 }
 
 static struct act make_frozen(struct fixture *f, struct philox_runner *r,
@@ -171,7 +171,7 @@ static void mutated_is_put_back(struct fixture *f, struct philox_runner *r,
 	uint32_t *x = (uint32_t *)make_memory(f, 2 * BYTES) + odd;
 	struct numbers words = all_words(3), before;
 
-	OK(philox_memory_copy(f->device, x, &words, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, x, &words, BYTES));
 	act.n_uses = 0;
 	act.n_outputs = 2;
 	act.n = 1;
@@ -217,8 +217,8 @@ static enum philox_status rows_script(struct act *act, struct props *props)
 	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
-	TRY_(philox_memory_set(act->f->device, props->out[0], (int)act->n,
-			       BYTES, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, props->out[0],
+			       (int)act->n, BYTES));
 	return philox_rows_fill(act->prop, props->stream, NULL, &fill);
 }
 
@@ -283,8 +283,8 @@ static enum philox_status random_rows_script(struct act *act,
 	fill.dtype = PHILOX_DTYPE_U32;
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
-	TRY_(philox_memory_set(act->f->device, props->out[0], (int)act->bodies,
-			       BYTES, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, props->out[0],
+			       (int)act->bodies, BYTES));
 	return philox_rows_fill(act->prop, props->stream, NULL, &fill);
 }
 
@@ -404,7 +404,7 @@ static void mutated_is_made(struct fixture *f, struct philox_runner *r,
 	uint32_t *x = (uint32_t *)make_memory(f, 2 * BYTES) + odd;
 	struct numbers words = all_words(3);
 
-	OK(philox_memory_copy(f->device, x, &words, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, x, &words, BYTES));
 	act.n_uses = 0;
 	act.n_outputs = 2;
 	act.n = 1;
@@ -440,14 +440,14 @@ RUNNER_PROMISE(runner_verify_differs, gives_mutated_inputs_what_the_body_made)
 /* Outputs that share a block, and one that lies in an input. */
 static enum philox_status places_script(struct act *act, struct props *props)
 {
-	TRY_(philox_memory_set(act->f->device, props->out[0], (int)act->n,
-			       BYTES, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, props->out[0],
+			       (int)act->n, BYTES));
 	props->out[1] = props->out[0] + WORDS / 2;
 	props->bytes[1] = BYTES / 2;
 	props->out[2] = props->in[0] + 4;
 	props->bytes[2] = BYTES / 2;
-	return philox_memory_set(act->f->device, props->in[0] + 4,
-				 (int)act->n + 1, 4, props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->in[0] + 4, (int)act->n + 1, 4);
 }
 
 RUNNER_PROMISE(runner_verify_differs, gives_outputs_their_places)

@@ -68,8 +68,8 @@ static struct act make_faulty(struct fixture *f, struct philox_runner *r,
 static enum philox_status scalar_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_memory_set(act->f->device, props->out[0] + 7, (int)act->n,
-				 8, props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[0] + 7, (int)act->n, 8);
 }
 
 RUNNER_PROMISE(runner_verify_faults, a_scalar_that_was_baked_in)
@@ -88,8 +88,8 @@ RUNNER_PROMISE(runner_verify_faults, a_scalar_that_was_baked_in)
 static enum philox_status rate_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_memory_set(act->f->device, props->out[0] + 7,
-				 (int)act->rate, 8, props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[0] + 7, (int)act->rate, 8);
 }
 
 RUNNER_PROMISE(runner_verify_faults, a_scalar_that_is_a_value)
@@ -234,7 +234,7 @@ RUNNER_PROMISE(runner_verify_faults, are_none_where_memory_that_is_read_changes)
 	act.prop = make_words(f, 4);
 	make_act(&act, "act");
 	rehearse(&act);
-	OK(philox_memory_copy(f->device, act.prop, &words, BYTES, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, act.prop, &words, BYTES));
 	play_act(&act, PHILOX_CALL_REPLAY);
 	VERIFIED(&act, 1, 0, 0);
 }
@@ -282,8 +282,8 @@ RUNNER_PROMISE(runner_verify_faults, a_stale_pointer_into_the_pool)
 
 	make_act(&act, "act");
 	rehearse(&act);
-	OK(philox_memory_copy(f->device, act.in[0].address, &words, BYTES,
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, act.in[0].address, &words,
+			      BYTES));
 	FAILS(call_act(&act), PHILOX_ERROR_DIFFERS);
 	NAMES("output 'y'");
 	NAMES("element 0");
@@ -380,7 +380,7 @@ static enum philox_status ticket_script(struct act *act, struct props *props)
 	fill.out = props->out[0] + COUNT;
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	TRY_(philox_rng_fill(act->f->device, props->stream, rng, &fill));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 RUNNER_PROMISE(runner_verify_faults, a_wrong_ticket)
@@ -464,8 +464,8 @@ HOST_PROMISE(runner_verify_faults, an_order_of_atomics_does_not_end_replays)
 static enum philox_status counting_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_memory_set(act->f->device, props->out[0],
-				 (int)act->bodies, 4, props->stream);
+	return philox_memory_set(act->f->device, props->stream, props->out[0],
+				 (int)act->bodies, 4);
 }
 
 RUNNER_PROMISE(runner_verify_faults, a_body_that_counts_its_runs)
@@ -488,14 +488,14 @@ static enum philox_status aside_script(struct act *act, struct props *props)
 
 	TRY_(prop_words(act, props, props->out[0], props->in[0], 20));
 	if (philox_run_kind(props->run) != PHILOX_CALL_RECORD) {
-		TRY_(philox_event_record(device, event, props->stream));
+		TRY_(philox_event_record(device, props->stream, event));
 		TRY_(philox_event_wait(device, act->f->side, event));
 	}
-	TRY_(philox_memory_copy(device, props->out[0] + 20, props->in[0],
-				4 * (WORDS - 20), act->f->side));
+	TRY_(philox_memory_copy(device, act->f->side, props->out[0] + 20,
+				props->in[0], 4 * (WORDS - 20)));
 	if (philox_run_kind(props->run) == PHILOX_CALL_RECORD)
 		return PHILOX_OK;
-	TRY_(philox_event_record(device, event, act->f->side));
+	TRY_(philox_event_record(device, act->f->side, event));
 	return philox_event_wait(device, props->stream, event);
 }
 
@@ -510,8 +510,8 @@ RUNNER_PROMISE(runner_verify_faults, work_that_the_capture_did_not_see)
 	make_act(&act, "act");
 	rehearse(&act);
 	OK(philox_device_synchronize(f->device));
-	OK(philox_memory_copy(f->device, act.in[0].address, &words, BYTES,
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, act.in[0].address, &words,
+			      BYTES));
 	found(&act, FROZEN, "output 'y'", 20);
 	names_both(3, 8);
 	OK(philox_device_synchronize(f->device));
@@ -548,10 +548,10 @@ HOST_PROMISE(runner_verify_faults, what_the_host_writes)
 static enum philox_status last_script(struct act *act, struct props *props)
 {
 	TRY_(echo_script(act, props));
-	TRY_(philox_memory_set(act->f->device, props->out[2] + 30, (int)act->n,
-			       8, props->stream));
-	return philox_memory_set(act->f->device, props->out[1] + WORDS - 1,
-				 (int)act->n, 4, props->stream);
+	TRY_(philox_memory_set(act->f->device, props->stream,
+			       props->out[2] + 30, (int)act->n, 8));
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[1] + WORDS - 1, (int)act->n, 4);
 }
 
 RUNNER_PROMISE(runner_verify_faults, name_the_first_output)
@@ -574,9 +574,9 @@ static enum philox_status last_byte_script(struct act *act, struct props *props)
 	void *y;
 
 	TRY_(philox_run_alloc(props->run, LARGE, 0, "y", &y));
-	TRY_(philox_memory_set(act->f->device, y, 64, LARGE, props->stream));
-	TRY_(philox_memory_set(act->f->device, (char *)y + LARGE - 1,
-			       (int)act->n, 1, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, y, 64, LARGE));
+	TRY_(philox_memory_set(act->f->device, props->stream,
+			       (char *)y + LARGE - 1, (int)act->n, 1));
 	props->out[0] = y;
 	props->bytes[0] = LARGE;
 	return PHILOX_OK;

@@ -375,7 +375,7 @@ static enum philox_status failing_script(struct act *act, struct props *props)
 	TRY_(prop_copy(act, props, props->out[1], props->in[0]));
 	TRY_(philox_run_backward_begin(props->run, act->other, none, 0, &pass));
 	TRY_(draw_or_fail(&pass, props->out[1]));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	if (act->n == ALLOCATES_MORE)
 		TRY_(philox_run_alloc(props->run, 64, 0, "more", &more));
 	if (act->n == OTHER_REGION)
@@ -387,7 +387,7 @@ static enum philox_status failing_script(struct act *act, struct props *props)
 	TRY_(draw_or_fail(&pass, props->out[0]));
 	if (act->n == LEAVES_OPEN)
 		return PHILOX_OK;
-	TRY_(philox_forward_commit(&pass, &made));
+	TRY_(philox_pass_commit(&pass, 0, &made));
 	if (act->n == NO_OUTPUT)
 		props->out[0] = NULL;
 	return act->n == RETURNS ? PHILOX_ERROR_NOT_FOUND : PHILOX_OK;
@@ -447,8 +447,8 @@ RUNNER_PROMISE(runner_verify_left, nothing_of_a_body_that_fails)
 			cr_assert_eq(block_set_add(seen, &saw), 0);
 		}
 		release_act(&act);
-		OK(philox_ticket_release(act.region, act.uses[1].ticket,
-					 f->stream));
+		OK(philox_ticket_release(act.region, f->stream,
+					 act.uses[1].ticket));
 		PENDING(act.other, 0);
 	}
 	cr_assert_eq(act_counts(&act).differed, 0);

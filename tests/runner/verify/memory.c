@@ -26,7 +26,7 @@ static enum philox_status large_script(struct act *act, struct props *props)
 	void *y;
 
 	TRY_(philox_run_alloc(props->run, LARGE, 0, "y", &y));
-	TRY_(philox_memory_set(act->f->device, y, 5, LARGE, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, y, 5, LARGE));
 	props->out[0] = (uint32_t *)y + LARGE / 4 - WORDS;
 	return prop_copy(act, props, props->out[0], props->in[0]);
 }
@@ -45,8 +45,8 @@ static void replay_large(struct act *act, uint32_t word)
 {
 	struct numbers words = all_words(word);
 
-	OK(philox_memory_copy(act->f->device, act->in[0].address, &words, BYTES,
-			      act->f->stream));
+	OK(philox_memory_copy(act->f->device, act->f->stream,
+			      act->in[0].address, &words, BYTES));
 	OK(call_act(act));
 	cr_assert_eq(act->call.kind, PHILOX_CALL_REPLAY);
 	SAME(read_numbers(act->f, act->out[0].address), words, "y");
@@ -159,8 +159,8 @@ static enum philox_status greedy_script(struct act *act, struct props *props)
 	TRY_(prop_copy(act, props, more, props->in[0]));
 	TRY_(prop_copy(act, props, props->out[0], more));
 	TRY_(prop_words(act, props, props->out[0], rate, 1));
-	return philox_memory_set(act->f->device, props->out[0] + 5, (int)act->n,
-				 4, props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->out[0] + 5, (int)act->n, 4);
 }
 
 RUNNER_PROMISE(runner_verify_memory, of_a_later_run_is_free_before_the_next)
@@ -169,7 +169,7 @@ RUNNER_PROMISE(runner_verify_memory, of_a_later_run_is_free_before_the_next)
 	struct act act = new_act(f, r, greedy_script);
 	unsigned char *x = make_memory(f, BYTES + 16);
 
-	OK(philox_memory_set(f->device, x, 3, BYTES + 16, f->stream));
+	OK(philox_memory_set(f->device, f->stream, x, 3, BYTES + 16));
 	act.n_uses = 0;
 	act.has_rate = 1;
 	act.inputs[0].kind = PHILOX_INPUT_COPIED;
@@ -247,10 +247,10 @@ static enum philox_status full_script(struct act *act, struct props *props)
 	TRY_(philox_run_backward_begin(props->run, act->region, none, 0,
 				       &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
 	TRY_(draw_or_fail(&pass, props->out[1]));
-	TRY_(philox_forward_commit(&pass, &made));
+	TRY_(philox_pass_commit(&pass, 0, &made));
 	TRY_(prop_copy(act, props, props->out[2], props->in[0]));
 	return prop_words(act, props, props->in[0], rate, 4);
 }

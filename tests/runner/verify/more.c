@@ -34,10 +34,10 @@ static enum philox_status many_body(void *user, struct philox_run *run)
 
 		TRY_(philox_run_input(run, i, &x, NULL));
 		TRY_(philox_run_alloc(run, SMALL, 0, "y", &y));
-		TRY_(philox_memory_set(device, y, word, SMALL, stream));
+		TRY_(philox_memory_set(device, stream, y, word, SMALL));
 		TRY_(philox_memory_set(
-			device, x, i + MANY == many->odd ? 255 : (int)i % 250,
-			SMALL, stream));
+			device, stream, x,
+			i + MANY == many->odd ? 255 : (int)i % 250, SMALL));
 		TRY_(philox_run_output(run, i, y, SMALL));
 	}
 	return PHILOX_OK;
@@ -82,8 +82,8 @@ static void call_many(struct many *many, struct philox_runner *r)
 {
 	OK(philox_function_call(many->function, &many->call));
 	for (unsigned i = 0; i < MANY; i++)
-		OK(philox_output_release(r, &many->outputs[i],
-					 many->f->stream));
+		OK(philox_output_release(r, many->f->stream,
+					 &many->outputs[i]));
 }
 
 RUNNER_PROMISE(runner_verify_more, finds_one_output_of_many)
@@ -140,11 +140,11 @@ static enum philox_status place_script(struct act *act, struct props *props)
 	props->out[0] = (uint32_t *)y;
 	props->bytes[0] = place->bytes;
 	if (act->n)
-		return philox_memory_set(device,
+		return philox_memory_set(device, props->stream,
 					 (char *)props->in[0] + place->at,
-					 place->word, 1, props->stream);
-	return philox_memory_set(device, y + place->at, place->word, 1,
-				 props->stream);
+					 place->word, 1);
+	return philox_memory_set(device, props->stream, y + place->at,
+				 place->word, 1);
 }
 
 static void find_at(struct fixture *f, struct philox_runner *r,
@@ -200,8 +200,8 @@ static enum philox_status aligned_script(struct act *act, struct props *props)
 	cr_assert_eq((uintptr_t)props->in[1] % act->n, 0,
 		     "%p is not aligned to %u", (void *)props->in[1], act->n);
 	TRY_(prop_copy(act, props, props->out[0], props->in[1]));
-	TRY_(philox_memory_set(act->f->device, props->in[0], 7, 2,
-			       props->stream));
+	TRY_(philox_memory_set(act->f->device, props->stream, props->in[0], 7,
+			       2));
 	fill.dist = PHILOX_DIST_BITS;
 	fill.dtype = PHILOX_DTYPE_U32;
 	fill.span.count = 4;
@@ -222,7 +222,7 @@ static void tell_aligned(struct story *s, size_t before, size_t alignment)
 	act.inputs[1].alignment = alignment;
 	act.in[0].address = w - before;
 	act.in[1].address = w;
-	OK(philox_memory_set(s->f->device, memory, 1, 4096, s->f->stream));
+	OK(philox_memory_set(s->f->device, s->f->stream, memory, 1, 4096));
 	cast(s, &act, "act");
 	for (int i = 0; i < 4; i++)
 		scene_of(s, &act);
@@ -246,8 +246,8 @@ static enum philox_status moved_script(struct act *act, struct props *props)
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	if (!act->inputs[0].flags)
 		return PHILOX_OK;
-	return philox_memory_set(act->f->device, props->in[0] + 3, 7, 8,
-				 props->stream);
+	return philox_memory_set(act->f->device, props->stream,
+				 props->in[0] + 3, 7, 8);
 }
 
 static void tell_moved(struct story *s, uint32_t flags)
@@ -261,8 +261,8 @@ static void tell_moved(struct story *s, uint32_t flags)
 	act.in[0].address = memory + 1024 - (uintptr_t)memory % 1024 + 8;
 	cast(s, &act, "act");
 	for (int i = 0; i < 5; i++) {
-		OK(philox_memory_set(s->f->device, act.in[0].address, i + 1,
-				     BYTES, s->f->stream));
+		OK(philox_memory_set(s->f->device, s->f->stream,
+				     act.in[0].address, i + 1, BYTES));
 		scene_of(s, &act);
 	}
 }
@@ -287,14 +287,14 @@ static enum philox_status fork_script(struct act *act, struct props *props)
 	struct philox_pass pass, view;
 
 	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
-	TRY_(philox_event_record(device, events[0], props->stream));
+	TRY_(philox_event_record(device, props->stream, events[0]));
 	TRY_(philox_event_wait(device, act->f->side, events[0]));
 	TRY_(philox_pass_on(&pass, act->f->side, &view));
 	TRY_(draw_or_fail(&view, props->out[1]));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	TRY_(philox_event_record(device, events[1], act->f->side));
+	TRY_(philox_event_record(device, act->f->side, events[1]));
 	TRY_(philox_event_wait(device, props->stream, events[1]));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 STORY(runner_verify_more, bodies_that_fork)
@@ -352,9 +352,8 @@ static void *race(void *user)
 	for (unsigned i = 0; i < 100; i++) {
 		OK(call_act(&racer->act));
 		release_act(&racer->act);
-		OK(philox_ticket_release(racer->act.region,
-					 racer->act.uses[0].ticket,
-					 racer->act.stream));
+		OK(philox_ticket_release(racer->act.region, racer->act.stream,
+					 racer->act.uses[0].ticket));
 		racer->act.uses[0].ticket = (struct philox_ticket){0, 0};
 	}
 	return NULL;
@@ -433,8 +432,8 @@ static enum philox_status large_script(struct act *act, struct props *props)
 	TRY_(philox_run_alloc(props->run, act->in[0].bytes, 0, "y", &y));
 	props->out[0] = y;
 	props->bytes[0] = act->in[0].bytes;
-	return philox_memory_set(act->f->device, y, (int)act->n,
-				 act->in[0].bytes, props->stream);
+	return philox_memory_set(act->f->device, props->stream, y, (int)act->n,
+				 act->in[0].bytes);
 }
 
 static struct act make_large(struct fixture *f, const char *name, size_t bytes)

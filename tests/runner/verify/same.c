@@ -61,22 +61,22 @@ static enum philox_status both_script(struct act *act, struct props *props)
 
 	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	TRY_(philox_forward_commit(&pass, &made));
+	TRY_(philox_pass_commit(&pass, 0, &made));
 	TRY_(philox_run_backward_begin(props->run, act->other, none,
 				       PHILOX_PASS_RETAIN, &pass));
 	TRY_(philox_pass_ticket(&pass, &named));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	TRY_(philox_run_backward_begin(props->run, act->region, made,
 				       PHILOX_PASS_RETAIN, &pass));
 	TRY_(draw_or_fail(&pass, props->out[1]));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	TRY_(philox_run_backward_begin(props->run, act->region, made,
 				       act->n ? PHILOX_PASS_RETAIN : 0, &pass));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	TRY_(philox_run_backward_begin(props->run, act->other, named, 0,
 				       &pass));
 	TRY_(draw_or_fail(&pass, props->out[2]));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 static void tell_both(struct story *s, unsigned kept)
@@ -119,7 +119,7 @@ static enum philox_status inference_script(struct act *act, struct props *props)
 	TRY_(philox_run_forward_begin(props->run, act->region,
 				      PHILOX_PASS_INFERENCE, &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	return philox_forward_commit(&pass, NULL);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 STORY(runner_verify_same, inference)
@@ -151,7 +151,7 @@ static enum philox_status two_script(struct act *act, struct props *props)
 		TRY_(philox_run_forward_begin(props->run, regions[i], 0,
 					      &pass));
 		TRY_(draw_or_fail(&pass, props->out[i]));
-		TRY_(philox_forward_commit(&pass, &ticket));
+		TRY_(philox_pass_commit(&pass, 0, &ticket));
 		TRY_(philox_generator_copy_state(
 			generator, props->stream,
 			(struct philox_state *)props->out[2] + i));
@@ -197,7 +197,7 @@ static enum philox_status cells_script(struct act *act, struct props *props)
 	TRY_(prop_words(act, props, props->out[0], cells, 4 * SITES));
 	TRY_(prop_words(act, props, props->out[0] + 4 * SITES, cells,
 			4 * SITES));
-	TRY_(philox_forward_commit(&pass, &ticket));
+	TRY_(philox_pass_commit(&pass, 0, &ticket));
 	TRY_(philox_run_forward_begin(props->run, act->other, 0, &pass));
 	TRY_(philox_pass_rng(&pass, 1, 1, &rng));
 	fill.dist = PHILOX_DIST_BITS;
@@ -205,7 +205,7 @@ static enum philox_status cells_script(struct act *act, struct props *props)
 	fill.span.count = WORDS;
 	fill.out = props->out[1];
 	TRY_(philox_rng_fill(act->f->device, props->stream, rng, &fill));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 STORY(runner_verify_same, cells_and_states)
@@ -281,8 +281,8 @@ STORY(runner_verify_same, tied_outputs)
 		tell_words(s, "a tied output", forth.out[0].address);
 	}
 	for (int i = 0; i < 3; i++)
-		OK(philox_ticket_release(forth.region, uses[i].ticket,
-					 s->f->stream));
+		OK(philox_ticket_release(forth.region, s->f->stream,
+					 uses[i].ticket));
 	/* each of them was beside outputs that are not released */
 	forth.uses[0].ticket = back.uses[0].ticket =
 		(struct philox_ticket){0, 0};
@@ -388,8 +388,8 @@ static void tell_moving(struct story *s, uint32_t kind, size_t alignment,
 
 		x[i] = make_memory(s->f, 2 * BYTES);
 		x[i] += odd;
-		OK(philox_memory_copy(s->f->device, x[i], &words, BYTES,
-				      s->f->stream));
+		OK(philox_memory_copy(s->f->device, s->f->stream, x[i], &words,
+				      BYTES));
 		OK(philox_stream_synchronize(s->f->device, s->f->stream));
 	}
 	act.n_uses = 0;
@@ -451,8 +451,8 @@ static void fill_row(struct fixture *f, uint32_t *row, uint32_t call)
 
 	for (uint32_t i = 0; i < 3 * WORDS; i++)
 		content[i] = 1000 * (call + 1) + i;
-	OK(philox_memory_copy(f->device, row, content, sizeof(content),
-			      f->stream));
+	OK(philox_memory_copy(f->device, f->stream, row, content,
+			      sizeof(content)));
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -623,7 +623,7 @@ static enum philox_status alone_script(struct act *act, struct props *props)
 
 	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
 	TRY_(draw_or_fail(&pass, act->f->scratch));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 STORY(runner_verify_same, functions_without_outputs)
@@ -654,8 +654,8 @@ STORY(runner_verify_same, the_legacy_stream)
 	for (uint32_t i = 0; i < 6; i++) {
 		struct numbers words = all_words(i);
 
-		OK(philox_memory_copy(s->f->device, x, &words, sizeof(words),
-				      NULL));
+		OK(philox_memory_copy(s->f->device, NULL, x, &words,
+				      sizeof(words)));
 		scene_of(s, &act);
 	}
 }

@@ -218,8 +218,8 @@ static void set_literals(struct program *p)
 	if (p->fault == SEEDED_VALUE)
 		memset(&p->bad.literal, 0x5e, sizeof(p->bad.literal));
 	memset(&p->good.literal, 0x11, sizeof(p->good.literal));
-	OK(philox_memory_copy(p->f.device, p->literal, &p->bad.literal,
-			      RECIPE_BYTES, p->f.stream));
+	OK(philox_memory_copy(p->f.device, p->f.stream, p->literal,
+			      &p->bad.literal, RECIPE_BYTES));
 	OK(philox_stream_synchronize(p->f.device, p->f.stream));
 }
 
@@ -306,8 +306,8 @@ static void choose_content(struct program *p)
 	for (unsigned i = 0; i < p->shape.n_inputs; i++) {
 		for (unsigned k = 0; k < WORDS; k++)
 			p->content[i].word[k] = pick(&p->chance, 1u << 30);
-		OK(philox_memory_copy(p->f.device, p->places[i], &p->content[i],
-				      RECIPE_BYTES, p->f.stream));
+		OK(philox_memory_copy(p->f.device, p->f.stream, p->places[i],
+				      &p->content[i], RECIPE_BYTES));
 		p->inputs[i] = (struct philox_call_input){
 			.address = p->places[i], .bytes = RECIPE_BYTES};
 	}
@@ -403,8 +403,8 @@ static void is_right(struct program *p, const struct follower *follower)
 	for (unsigned i = 0; i < p->shape.n_outputs; i++) {
 		struct numbers room;
 
-		OK(philox_memory_copy(p->f.device, &room, p->outputs[i].address,
-				      bytes_of(p, i), p->f.stream));
+		OK(philox_memory_copy(p->f.device, p->f.stream, &room,
+				      p->outputs[i].address, bytes_of(p, i)));
 		OK(philox_stream_synchronize(p->f.device, p->f.stream));
 		HOLDS(p,
 		      !memcmp(&room, output_of(p, follower, i), bytes_of(p, i)),
@@ -420,8 +420,8 @@ static void is_right(struct program *p, const struct follower *follower)
 static void release_program(struct program *p)
 {
 	for (unsigned i = 0; i < p->shape.n_outputs; i++)
-		OK(philox_output_release(p->runner, &p->outputs[i],
-					 p->f.stream));
+		OK(philox_output_release(p->runner, p->f.stream,
+					 &p->outputs[i]));
 }
 
 /* A warm-up and a recording. */

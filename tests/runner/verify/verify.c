@@ -322,8 +322,8 @@ SLOW_PROMISE(runner_verify, comes_after_what_is_on_the_stream)
 		struct numbers words = all_words(i);
 
 		delay(f, f->stream);
-		OK(philox_memory_copy(f->device, x, &words, sizeof(words),
-				      f->stream));
+		OK(philox_memory_copy(f->device, f->stream, x, &words,
+				      sizeof(words)));
 		OK(call_act(&act));
 		SAME(read_numbers(f, act.out[0].address), words, "call %u", i);
 		release_act(&act);

@@ -97,9 +97,9 @@ struct philox_graph *record_user(struct fixture *f, struct philox_pool *pool,
 	struct philox_pool_session *session = pool_record(f, pool);
 	struct philox_pool_block block = make_block(pool, f->stream, bytes);
 
-	OK(philox_memory_set(f->device, block.address, value, bytes,
-			     f->stream));
-	OK(philox_memory_copy(f->device, out, block.address, bytes, f->stream));
+	OK(philox_memory_set(f->device, f->stream, block.address, value,
+			     bytes));
+	OK(philox_memory_copy(f->device, f->stream, out, block.address, bytes));
 	OK(philox_pool_free(pool, f->stream, block.address));
 	return pool_recorded(f, session);
 }
@@ -110,7 +110,7 @@ int holds_value(struct fixture *f, const void *memory, size_t bytes, int value)
 	size_t i = 0;
 
 	OK(philox_device_synchronize(f->device));
-	OK(philox_memory_copy(f->device, copy, memory, bytes, f->stream));
+	OK(philox_memory_copy(f->device, f->stream, copy, memory, bytes));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	while (i < bytes && copy[i] == (unsigned char)value)
 		i++;

@@ -81,8 +81,8 @@ static enum philox_status draw_pass(struct layer *layer, struct philox_run *run,
 	else
 		TRY(philox_run_forward_begin(run, layer->region, 0, &pass));
 	TRY(draw_or_fail(&pass, y));
-	return layer->backward ? philox_backward_commit(&pass, 0)
-			       : philox_forward_commit(&pass, &none);
+	return layer->backward ? philox_pass_commit(&pass, 0, NULL)
+			       : philox_pass_commit(&pass, 0, &none);
 }
 
 enum philox_status layer_body(void *user, struct philox_run *run)
@@ -100,8 +100,8 @@ enum philox_status layer_body(void *user, struct philox_run *run)
 	TRY(draw_pass(layer, run, y));
 	if (layer->hook)
 		TRY(layer->hook(layer, run));
-	TRY(philox_memory_copy(device, between, x, BYTES, stream));
-	TRY(philox_memory_copy(device, echo, between, BYTES, stream));
+	TRY(philox_memory_copy(device, stream, between, x, BYTES));
+	TRY(philox_memory_copy(device, stream, echo, between, BYTES));
 	TRY(philox_run_free(run, between));
 	TRY(philox_run_output(run, 0, y, BYTES));
 	TRY(philox_run_output(run, 1, echo, BYTES));
@@ -181,8 +181,8 @@ enum philox_status try_call(struct layer *layer, struct layer_call *call)
 void release_outputs(struct layer *layer, struct layer_call *call)
 {
 	for (int i = 0; i < 2; i++)
-		OK(philox_output_release(layer->runner, &call->outputs[i],
-					 layer->f->stream));
+		OK(philox_output_release(layer->runner, layer->f->stream,
+					 &call->outputs[i]));
 }
 
 static void echoes(struct layer *layer, struct layer_call *call)
@@ -214,8 +214,8 @@ enum philox_call_kind kind_of_call(struct layer *layer, const void *x,
 	echoes(layer, &call);
 	release_outputs(layer, &call);
 	if (!layer->backward)
-		OK(philox_ticket_release(layer->region, call.use.ticket,
-					 layer->f->stream));
+		OK(philox_ticket_release(layer->region, layer->f->stream,
+					 call.use.ticket));
 	return (enum philox_call_kind)call.call.kind;
 }
 

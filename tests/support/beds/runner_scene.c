@@ -64,14 +64,14 @@ void plain_backward(struct layer *layer, struct philox_ticket ticket,
 {
 	struct philox_pass pass;
 
-	OK(philox_backward_begin(layer->region, ticket, stream, flags, &pass));
-	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(layer->region, stream, ticket, flags, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 void let_go(struct layer *layer, const struct layer_call *call)
 {
-	OK(philox_ticket_release(layer->region, call->use.ticket,
-				 layer->f->stream));
+	OK(philox_ticket_release(layer->region, layer->f->stream,
+				 call->use.ticket));
 }
 
 void settle(struct layer *layer, const void *x, uint32_t key)
@@ -185,20 +185,20 @@ static enum philox_status draw_rich(struct rich *rich, struct philox_run *run,
 
 	TRY(philox_run_forward_begin(run, rich->own, rich->flags, &pass));
 	TRY(draw_or_fail(&pass, y[0]));
-	TRY(philox_forward_commit(&pass, &made));
+	TRY(philox_pass_commit(&pass, 0, &made));
 	TRY(philox_run_backward_begin(run, rich->other, none,
 				      rich->flags | PHILOX_PASS_RETAIN, &pass));
 	TRY(philox_pass_ticket(&pass, &named));
 	TRY(draw_or_fail(&pass, y[2]));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_run_backward_begin(run, rich->own, made, rich->flags,
 				      &pass));
 	TRY(draw_or_fail(&pass, y[1]));
-	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_pass_commit(&pass, 0, NULL));
 	TRY(philox_run_backward_begin(run, rich->other, named, rich->flags,
 				      &pass));
 	TRY(draw_or_fail(&pass, y[3]));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 static enum philox_status rich_body(void *user, struct philox_run *run)
@@ -211,8 +211,8 @@ static enum philox_status rich_body(void *user, struct philox_run *run)
 		TRY(philox_run_alloc(run, BYTES, 0, "y", &y[i]));
 	TRY(draw_rich(rich, run, y));
 	for (size_t i = 0; i < 4; i++) {
-		TRY(philox_memory_copy(rich->f->device, seen[i], y[i], BYTES,
-				       philox_run_stream(run)));
+		TRY(philox_memory_copy(rich->f->device, philox_run_stream(run),
+				       seen[i], y[i], BYTES));
 		TRY(philox_run_output(run, i, y[i], BYTES));
 	}
 	return PHILOX_OK;
@@ -266,8 +266,8 @@ void call_rich(struct rich *rich, const struct forward *of, uint32_t flags,
 	for (int i = 0; i < 4; i++) {
 		SAME(read_numbers(f, rich->outputs[i].address),
 		     i < 2 ? next : of->saw, "output %d", i);
-		OK(philox_output_release(rich->runner, &rich->outputs[i],
-					 f->stream));
+		OK(philox_output_release(rich->runner, f->stream,
+					 &rich->outputs[i]));
 	}
 	PENDING(rich->own, 0);
 	PENDING(rich->other, before - (flags & PHILOX_PASS_RETAIN ? 0 : 1));

@@ -112,17 +112,17 @@ enum philox_status call_act(struct act *act)
 void release_act(struct act *act)
 {
 	for (size_t i = 0; i < act->n_outputs; i++)
-		OK(philox_output_release(act->runner, &act->out[i],
-					 act->stream));
+		OK(philox_output_release(act->runner, act->stream,
+					 &act->out[i]));
 }
 
 static void drop_ticket(struct act *act, struct philox_ticket ticket)
 {
 	enum philox_status status =
-		philox_ticket_release(act->region, ticket, act->stream);
+		philox_ticket_release(act->region, act->stream, ticket);
 
 	if (status == PHILOX_ERROR_MISMATCH && act->other)
-		status = philox_ticket_release(act->other, ticket, act->stream);
+		status = philox_ticket_release(act->other, act->stream, ticket);
 	OK(status);
 }
 
@@ -162,8 +162,8 @@ struct philox_function_stats act_counts(const struct act *act)
 enum philox_status prop_words(struct act *act, struct props *props, void *to,
 			      const void *from, size_t words)
 {
-	return philox_memory_copy(act->f->device, to, from, 4 * words,
-				  props->stream);
+	return philox_memory_copy(act->f->device, props->stream, to, from,
+				  4 * words);
 }
 
 enum philox_status prop_copy(struct act *act, struct props *props, void *to,
@@ -186,7 +186,7 @@ enum philox_status forward_script(struct act *act, struct props *props)
 
 	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	TRY_(philox_forward_commit(&pass, &ticket));
+	TRY_(philox_pass_commit(&pass, 0, &ticket));
 	for (size_t i = 1; i < act->n_outputs; i++)
 		TRY_(prop_copy(act, props, props->out[i], props->in[0]));
 	return PHILOX_OK;
@@ -200,7 +200,7 @@ enum philox_status backward_script(struct act *act, struct props *props)
 	TRY_(philox_run_backward_begin(props->run, act->region, none, 0,
 				       &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
-	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_pass_commit(&pass, 0, NULL));
 	for (size_t i = 1; i < act->n_outputs; i++)
 		TRY_(prop_copy(act, props, props->out[i], props->in[0]));
 	return PHILOX_OK;

@@ -90,15 +90,15 @@ enum philox_status job_backward(struct job_stage *stage,
 	if (stage->verify)
 		return philox_verify_backward_begin(stage->verify, region,
 						    ticket, flags, pass);
-	return philox_backward_begin(region, ticket, stage->stream, flags,
+	return philox_backward_begin(region, stage->stream, ticket, flags,
 				     pass);
 }
 
 enum philox_status job_copy(struct job *job, struct job_stage *stage, void *to,
 			    const void *from, size_t words)
 {
-	return philox_memory_copy(job->f->device, to, from, 4 * words,
-				  stage->stream);
+	return philox_memory_copy(job->f->device, stage->stream, to, from,
+				  4 * words);
 }
 
 enum philox_status forward_work(struct job *job, struct job_stage *stage)
@@ -108,7 +108,7 @@ enum philox_status forward_work(struct job *job, struct job_stage *stage)
 
 	JOB_TRY(job_forward(stage, job->region, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
-	return philox_forward_commit(&pass, &ticket);
+	return philox_pass_commit(&pass, 0, &ticket);
 }
 
 enum philox_status backward_work(struct job *job, struct job_stage *stage)
@@ -118,5 +118,5 @@ enum philox_status backward_work(struct job *job, struct job_stage *stage)
 
 	JOB_TRY(job_backward(stage, job->region, none, 0, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }

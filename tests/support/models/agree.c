@@ -259,7 +259,7 @@ static void draw_for_real(struct model_rank *rank, const struct event *event)
 	if (event->kind == ABORT)
 		OK(philox_pass_abort(&pass));
 	else if (event->kind != LEAVE_OPEN)
-		OK(philox_forward_commit(&pass, &ticket));
+		OK(philox_pass_commit(&pass, 0, &ticket));
 }
 
 static void read_for_real(struct model_rank *rank, const struct event *event)
@@ -271,18 +271,19 @@ static void read_for_real(struct model_rank *rank, const struct event *event)
 	struct philox_pass pass;
 
 	if (event->kind == RELEASE) {
-		OK(philox_ticket_release(region, ticket, NULL));
+		OK(philox_ticket_release(region, NULL, ticket));
 		return;
 	}
 	if (event->kind == LEAVE_READ) {
-		OK(philox_recompute_begin(region, ticket, NULL, 0, &pass));
+		OK(philox_backward_begin(region, NULL, ticket,
+					 PHILOX_PASS_RETAIN, &pass));
 		return;
 	}
-	OK(philox_backward_begin(region, ticket, NULL,
+	OK(philox_backward_begin(region, NULL, ticket,
 				 event->kind == RETAIN ? PHILOX_PASS_RETAIN : 0,
 				 &pass));
 	if (event->kind != LEAVE_USED)
-		OK(philox_backward_commit(&pass, 0));
+		OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void do_for_real(struct model_rank *rank, const struct event *event)

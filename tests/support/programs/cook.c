@@ -70,9 +70,9 @@ static enum philox_status cook_value(struct cooking *c,
 	const void *value;
 
 	TRY(philox_run_param(c->run, op->from, &value));
-	return philox_memory_copy(c->of->device,
+	return philox_memory_copy(c->of->device, c->stream,
 				  c->registers[op->to] + op->to_word, value,
-				  PHILOX_PARAM_BYTES, c->stream);
+				  PHILOX_PARAM_BYTES);
 }
 
 static enum philox_status cook_declare(struct cooking *c,
@@ -96,13 +96,12 @@ static enum philox_status cook(struct cooking *c, const struct recipe_op *op)
 	case RECIPE_FREE:
 		return philox_run_free(c->run, to);
 	case RECIPE_COPY:
-		return philox_memory_copy(c->of->device, to + op->to_word,
-					  c->registers[op->from] +
-						  op->from_word,
-					  4 * op->words, c->stream);
+		return philox_memory_copy(
+			c->of->device, c->stream, to + op->to_word,
+			c->registers[op->from] + op->from_word, 4 * op->words);
 	case RECIPE_SET:
-		return philox_memory_set(c->of->device, to, (int)op->from,
-					 RECIPE_BYTES, c->stream);
+		return philox_memory_set(c->of->device, c->stream, to,
+					 (int)op->from, RECIPE_BYTES);
 	case RECIPE_VALUE:
 		return cook_value(c, op);
 	case RECIPE_BEGIN:
@@ -111,17 +110,18 @@ static enum philox_status cook(struct cooking *c, const struct recipe_op *op)
 		return draw_all(&c->passes[op->from], to);
 	case RECIPE_COMMIT:
 		if (c->of->recipe->passes[op->from].backward)
-			return philox_backward_commit(&c->passes[op->from], 0);
-		return philox_forward_commit(&c->passes[op->from],
-					     &c->tickets[op->from]);
+			return philox_pass_commit(&c->passes[op->from], 0,
+						  NULL);
+		return philox_pass_commit(&c->passes[op->from], 0,
+					  &c->tickets[op->from]);
 	case RECIPE_LITERAL:
-		return philox_memory_copy(c->of->device, to + op->to_word,
-					  c->of->literal + op->from_word,
-					  4 * op->words, c->stream);
+		return philox_memory_copy(
+			c->of->device, c->stream, to + op->to_word,
+			c->of->literal + op->from_word, 4 * op->words);
 	case RECIPE_RUNS:
-		return philox_memory_set(c->of->device, to,
+		return philox_memory_set(c->of->device, c->stream, to,
 					 (int)(c->of->bodies % 251),
-					 RECIPE_BYTES, c->stream);
+					 RECIPE_BYTES);
 	default:
 		return cook_declare(c, op);
 	}
@@ -239,7 +239,7 @@ static enum philox_status plain_begin(struct plainly *p, unsigned index)
 		p->tickets[index] = p->of->uses[p->entries[index]].ticket;
 	if (pass->source < 0 || p->of->recipe->passes[pass->source].backward)
 		flags |= p->of->uses[p->entries[index]].flags;
-	return philox_backward_begin(region, p->tickets[index], stream, flags,
+	return philox_backward_begin(region, stream, p->tickets[index], flags,
 				     &p->passes[index]);
 }
 
@@ -250,14 +250,14 @@ static enum philox_status plain_commit(struct plainly *p, unsigned index)
 	struct philox_ticket *in_use = &p->of->uses[p->entries[index]].ticket;
 
 	if (!pass->backward) {
-		TRY(philox_forward_commit(&p->passes[index],
-					  &p->tickets[index]));
+		TRY(philox_pass_commit(&p->passes[index], 0,
+				       &p->tickets[index]));
 		*in_use = p->tickets[index];
 		return PHILOX_OK;
 	}
 	if (is_repeated(p, index))
 		return PHILOX_OK;
-	TRY(philox_backward_commit(&p->passes[index], 0));
+	TRY(philox_pass_commit(&p->passes[index], 0, NULL));
 	if (pass->source >= 0 &&
 	    !p->of->recipe->passes[pass->source].backward &&
 	    !(pass->flags & PHILOX_PASS_RETAIN))

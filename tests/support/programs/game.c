@@ -241,7 +241,7 @@ static void use_stale(struct game *game)
 	GIVES(game, philox_output_check(runner, &game->over),
 	      PHILOX_ERROR_STALE);
 	GIVES(game,
-	      philox_output_release(runner, &game->over, game->ours.stream),
+	      philox_output_release(runner, game->ours.stream, &game->over),
 	      PHILOX_ERROR_STALE);
 	game_count(game, GAME_STALE);
 }

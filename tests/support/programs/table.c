@@ -66,7 +66,7 @@ void game_order(struct game *game, philox_stream stream, int runner)
 		game_wait(game);
 	} else if (stream != game->last && game->loose) {
 		GOES(game,
-		     philox_event_record(device, game->event, game->last));
+		     philox_event_record(device, game->last, game->event));
 		GOES(game, philox_event_wait(device, stream, game->event));
 		game->loose = 0;
 	} else if (stream != game->last) {
@@ -106,9 +106,9 @@ void game_check(struct game *game, unsigned storage, unsigned word,
 	check->step = game->program->step;
 	snprintf(check->what, sizeof(check->what), "%s", what);
 	memcpy(check->expected.word, from->now.word + word, 4 * check->words);
-	GOES(game, philox_memory_copy(
-			   game->ours.device, &game->room[game->n_checks],
-			   from->address + word, 4 * check->words, game->last));
+	GOES(game, philox_memory_copy(game->ours.device, game->last,
+				      &game->room[game->n_checks],
+				      from->address + word, 4 * check->words));
 	game->n_checks++;
 }
 
@@ -175,13 +175,13 @@ static void break_release(struct game *game, const struct handle *handle)
 
 	GOES(game, philox_device_fail(device, NULL, 1 + game_pick(game, 2),
 				      PHILOX_ERROR_DEVICE));
-	status = philox_output_release(runner, &handle->output, game->last);
+	status = philox_output_release(runner, game->last, &handle->output);
 	GOES(game, philox_device_fail(device, NULL, 0, PHILOX_OK));
 	if (status == PHILOX_OK)
 		return;
 	MUST(game, status == PHILOX_ERROR_DEVICE, "%s", philox_error_message());
 	GOES(game, philox_output_check(runner, &handle->output));
-	GOES(game, philox_output_release(runner, &handle->output, game->last));
+	GOES(game, philox_output_release(runner, game->last, &handle->output));
 	game_count(game, GAME_FAILED_RELEASE);
 }
 
@@ -205,8 +205,8 @@ void game_release(struct game *game, unsigned index)
 		break_release(game, handle);
 	else
 		GOES(game, philox_output_release(game->runners[handle->runner],
-						 &handle->output,
-						 release_stream(game)));
+						 release_stream(game),
+						 &handle->output));
 	forget_handle(game, handle);
 }
 
@@ -316,10 +316,10 @@ void game_refill(struct game *game, unsigned place)
 
 	storage->now = content_of(place, version);
 	GOES(game,
-	     philox_memory_copy(game->ours.device, storage->address,
+	     philox_memory_copy(game->ours.device, game->last, storage->address,
 				game->contents +
 					(place * VERSIONS + version) * WORDS,
-				RECIPE_BYTES, game->last));
+				RECIPE_BYTES));
 	game->loose = 1;
 }
 
@@ -344,9 +344,10 @@ void game_open_places(struct game *game)
 		storage->used = 1;
 		storage->handles = 0;
 		storage->runner = -1;
-		GOES(game, philox_memory_copy(game->ours.device,
-					      storage->address, &storage->now,
-					      RECIPE_BYTES, game->ours.stream));
+		GOES(game,
+		     philox_memory_copy(game->ours.device, game->ours.stream,
+					storage->address, &storage->now,
+					RECIPE_BYTES));
 	}
 	game_wait(game);
 }
@@ -369,9 +370,9 @@ static void release_saved(void *user, philox_stream stream)
 	struct philox_runner *runner = game->runners[handle->runner];
 
 	if (handle->used && handle->attached == saved->serial &&
-	    philox_output_release(runner, &handle->output, stream) != PHILOX_OK)
+	    philox_output_release(runner, stream, &handle->output) != PHILOX_OK)
 		GOES(game,
-		     philox_output_release(runner, &handle->output, stream));
+		     philox_output_release(runner, stream, &handle->output));
 	free(saved);
 }
 
@@ -473,9 +474,9 @@ void game_release_ticket(struct game *game, unsigned index)
 	const struct game_region *region = &game->regions[held->region];
 
 	game_check_bound(game, held->id);
-	GOES(game, philox_ticket_release(region->ours, held->ours, game->last));
-	GOES(game, philox_ticket_release(region->plain, held->plain,
-					 game->plain.stream));
+	GOES(game, philox_ticket_release(region->ours, game->last, held->ours));
+	GOES(game, philox_ticket_release(region->plain, game->plain.stream,
+					 held->plain));
 	game_drop_ticket(game, index);
 	game_count(game, GAME_RELEASED);
 }

@@ -114,8 +114,8 @@ static double loss(void)
 	forward();
 	train_download(&model, &value, model.losses + SLOT, sizeof(value));
 	for (int layer = 0; layer < TRAIN_DEPTH; layer++)
-		philox_ticket_release(model.regions[layer],
-				      model.tickets[SLOT][layer], model.stream);
+		philox_ticket_release(model.regions[layer], model.stream,
+				      model.tickets[SLOT][layer]);
 	return (double)value;
 }
 

@@ -187,10 +187,10 @@ static int make_arrays(struct fill_bench *of, size_t bytes)
 			 philox_memory_alloc(device, 2 * bytes, &of->in)) ||
 	       bench_try("memory",
 			 philox_memory_alloc(device, bytes, &of->out)) ||
-	       bench_try("set", philox_memory_set(device, of->in, 0x3f,
-						  2 * bytes, stream)) ||
-	       bench_try("set", philox_memory_set(device, of->out, 0, bytes,
-						  stream)) ||
+	       bench_try("set", philox_memory_set(device, stream, of->in, 0x3f,
+						  2 * bytes)) ||
+	       bench_try("set", philox_memory_set(device, stream, of->out, 0,
+						  bytes)) ||
 	       bench_try("wait", philox_stream_synchronize(device, stream));
 }
 

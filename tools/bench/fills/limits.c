@@ -39,8 +39,8 @@ static int work_memset(const struct fill_peer *peer,
 {
 	(void)peer;
 	if (of->cuda)
-		return philox_memory_set(of->bench->device, of->out, 1,
-					 of->bytes, of->bench->stream);
+		return philox_memory_set(of->bench->device, of->bench->stream,
+					 of->out, 1, of->bytes);
 	memset(of->out, 1, of->bytes);
 	return 0;
 }
@@ -58,8 +58,8 @@ static int work_copy(const struct fill_peer *peer, const struct fill_bench *of)
 {
 	(void)peer;
 	if (of->cuda)
-		return philox_memory_copy(of->bench->device, of->out, of->in,
-					  of->bytes, of->bench->stream);
+		return philox_memory_copy(of->bench->device, of->bench->stream,
+					  of->out, of->in, of->bytes);
 	memcpy(of->out, of->in, of->bytes);
 	return 0;
 }

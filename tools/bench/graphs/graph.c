@@ -26,7 +26,7 @@ static enum philox_status record_passes(struct bench_graph *of)
 			status = philox_pass_bits(&pass, j, PHILOX_DTYPE_U32,
 						  span, of->out);
 		if (status == PHILOX_OK)
-			status = philox_forward_commit(&pass, NULL);
+			status = philox_pass_commit(&pass, 0, NULL);
 	}
 	return status;
 }
@@ -141,8 +141,8 @@ static enum philox_status launch_bare(void *user)
 {
 	const struct bench_graph *of = user;
 
-	return philox_native_exec_launch(of->bench->device, of->bare_exec,
-					 of->bench->stream);
+	return philox_native_exec_launch(of->bench->device, of->bench->stream,
+					 of->bare_exec);
 }
 
 static enum philox_status launch_ours(void *user)

@@ -21,8 +21,8 @@ static enum philox_status copy_words(struct loop_graphs *of,
 				     philox_stream stream, uint32_t *to,
 				     const uint32_t *from, size_t n)
 {
-	return philox_memory_copy(of->bench->device, to, from, n * sizeof(*to),
-				  stream);
+	return philox_memory_copy(of->bench->device, stream, to, from,
+				  n * sizeof(*to));
 }
 
 /* What an iteration does, but for the condition. */
@@ -39,7 +39,7 @@ static enum philox_status record_iteration(struct loop_graphs *of,
 		status = philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
 					  cells->out);
 	if (status == PHILOX_OK)
-		status = philox_forward_commit(&pass, NULL);
+		status = philox_pass_commit(&pass, 0, NULL);
 	if (status == PHILOX_OK)
 		status = copy_words(of, stream, cells->moved, cells->queue + 1,
 				    LOOP_LIMIT);

@@ -28,7 +28,7 @@ static enum philox_status record_draw(const struct launches *of, void *out)
 	if (status == PHILOX_OK)
 		status =
 			philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span, out);
-	return status == PHILOX_OK ? philox_forward_commit(&pass, NULL)
+	return status == PHILOX_OK ? philox_pass_commit(&pass, 0, NULL)
 				   : status;
 }
 

@@ -57,8 +57,8 @@ static enum philox_status release_all(const struct runner_bed *bed)
 	enum philox_status status = PHILOX_OK;
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < bed->shape.outputs; i++)
-		status = philox_output_release(bed->parts.runner, &bed->out[i],
-					       bed->bench->stream);
+		status = philox_output_release(
+			bed->parts.runner, bed->bench->stream, &bed->out[i]);
 	return status;
 }
 

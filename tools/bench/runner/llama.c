@@ -88,8 +88,8 @@ static enum philox_status commit(struct philox_pass *pass, int way)
 {
 	struct philox_ticket ticket;
 
-	return way == FORWARD ? philox_forward_commit(pass, &ticket)
-			      : philox_backward_commit(pass, 0);
+	return way == FORWARD ? philox_pass_commit(pass, 0, &ticket)
+			      : philox_pass_commit(pass, 0, NULL);
 }
 
 static enum philox_status run_llama_layer(const struct model *of,
@@ -163,8 +163,8 @@ static void read_output(struct philox_call_input *input,
 static enum philox_status release(const struct model *of,
 				  const struct philox_output *output)
 {
-	return philox_output_release(of->parts.runner, output,
-				     of->bench->stream);
+	return philox_output_release(of->parts.runner, of->bench->stream,
+				     output);
 }
 
 static enum philox_status step_forward(struct model *of)
@@ -229,8 +229,8 @@ static enum philox_status capture_layer(const struct model *of, int way)
 		status = way == FORWARD
 				 ? philox_forward_begin(parts->region, stream,
 							0, &pass)
-				 : philox_backward_begin(parts->region, none,
-							 stream, 0, &pass);
+				 : philox_backward_begin(parts->region, stream,
+							 none, 0, &pass);
 	if (status == PHILOX_OK)
 		status = draw_dropouts(&pass, block.address);
 	if (status == PHILOX_OK)

@@ -129,7 +129,7 @@ static enum philox_status draw_and_commit(struct philox_pass *pass, void *out)
 	enum philox_status status =
 		philox_pass_bits(pass, 0, PHILOX_DTYPE_U32, span, out);
 
-	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
+	return status == PHILOX_OK ? philox_pass_commit(pass, 0, NULL) : status;
 }
 
 enum philox_status runner_draw(const struct runner_parts *parts,

@@ -101,8 +101,8 @@ static enum philox_status replace_outputs(struct records *of)
 	enum philox_status status = PHILOX_OK;
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++)
-		status = philox_output_release(of->parts.runner, &of->kept[i],
-					       of->bench->stream);
+		status = philox_output_release(of->parts.runner,
+					       of->bench->stream, &of->kept[i]);
 	if (status == PHILOX_OK)
 		status = call(of, of->keeps, 0, PHILOX_CALL_REPLAY);
 	return status == PHILOX_OK ? bench_wait(of->bench) : status;
@@ -303,8 +303,8 @@ static int measure_records(void *user, size_t i)
 	for (uint32_t k = 0; !failed && k < live; k++)
 		failed = bench_try("release",
 				   philox_output_release(of->parts.runner,
-							 &of->kept[k],
-							 of->bench->stream));
+							 of->bench->stream,
+							 &of->kept[k]));
 	runner_parts_clean(&of->parts);
 	free(of->kept);
 	return failed ? -1 : 0;

@@ -64,7 +64,7 @@ static enum philox_status drop_into(struct philox_pass *pass, const void *x,
 	if (status == PHILOX_OK)
 		status = philox_pass_dropout(pass, 1, PHILOX_DTYPE_F32, span,
 					     0.1, x, mutated);
-	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
+	return status == PHILOX_OK ? philox_pass_commit(pass, 0, NULL) : status;
 }
 
 static enum philox_status run_dropouts(void *user, struct philox_run *run)
@@ -110,8 +110,8 @@ static enum philox_status call_dropouts(const struct verified *of, int which,
 
 	*kind = call.kind;
 	if (status == PHILOX_OK)
-		status = philox_output_release(of->parts.runner, &output,
-					       of->bench->stream);
+		status = philox_output_release(of->parts.runner,
+					       of->bench->stream, &output);
 	return status == PHILOX_OK ? bench_wait(of->bench) : status;
 }
 
@@ -166,8 +166,8 @@ static int make_verified(struct verified *of)
 			return -1;
 	/* floats of about 0.7 */
 	return bench_try("memory",
-			 philox_memory_set(of->bench->device, memory, 0x3f,
-					   ARRAYS * SIZE, of->bench->stream));
+			 philox_memory_set(of->bench->device, of->bench->stream,
+					   memory, 0x3f, ARRAYS * SIZE));
 }
 
 /* --- memory --------------------------------------------------------------- */
@@ -256,8 +256,8 @@ static enum philox_status copy_once(void *user)
 {
 	const struct verified *of = user;
 
-	return philox_memory_copy(of->bench->device, of->memory + TARGET * SIZE,
-				  of->memory, SIZE, of->bench->stream);
+	return philox_memory_copy(of->bench->device, of->bench->stream,
+				  of->memory + TARGET * SIZE, of->memory, SIZE);
 }
 
 /* The work of a racer, one of those of a struct verified. */

@@ -85,11 +85,11 @@ static void a_freed_array_stops_its_graph(struct contract *c)
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(put_words(c, stream, memory));
 	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));
 	EXPECT_ERROR(INVALID,
-		     philox_native_exec_launch(c->device, exec, stream));
+		     philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
 	EXPECT_PART(expect_named(c, "has been freed"));
 }

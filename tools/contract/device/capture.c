@@ -57,7 +57,7 @@ static void expect_usable(struct contract *c, struct capturing *capturing)
 	EXPECT_OK(contract_set(c, memory, 8, SIZE, stream));
 	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
 	EXPECT_BYTES(stream, memory, 7, SIZE);
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_BYTES(stream, memory, 8, SIZE);
 }
 
@@ -85,8 +85,8 @@ static void expect_invalidated(struct contract *c, struct capturing *capturing)
 	EXPECT_OK(philox_stream_capture_info(c->device, stream, &status, &id));
 	EXPECT(status == PHILOX_CAPTURE_INVALIDATED);
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
-		     philox_memory_set(c->device, capturing->memory, 1, SIZE,
-				       stream));
+		     philox_memory_set(c->device, stream, capturing->memory, 1,
+				       SIZE));
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
 		     philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT(!graph);
@@ -166,7 +166,7 @@ static void legal_calls_are_legal(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, plain));
+	EXPECT_OK(philox_native_exec_launch(c->device, plain, exec));
 	EXPECT_OK(contract_order(c, event, plain, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, plain));
 	EXPECT_OK(philox_stream_query(c->device, plain));
@@ -220,7 +220,7 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	EXPECT_OK(contract_end_exec(c, first.stream, &graph, &exec));
 	EXPECT_PART(begin_capturing(c, &second));
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
-		     philox_native_exec_launch(c->device, exec, second.stream));
+		     philox_native_exec_launch(c->device, second.stream, exec));
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
@@ -396,7 +396,7 @@ static void spaces_grow_in_relaxed_mode(struct contract *c)
 	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
 	EXPECT_OK(contract_set(c, base, 9, 2 * unit, capturing.stream));
 	EXPECT_OK(contract_end_exec(c, capturing.stream, &graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, capturing.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, capturing.stream, exec));
 	EXPECT_BYTES(capturing.stream, base, 9, 2 * unit);
 	EXPECT_PART(expect_usable(c, &capturing));
 }
@@ -440,7 +440,7 @@ static void an_event_query_is_unsafe(struct contract *c)
 
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_OK(philox_event_record(c->device, event, NULL));
+	EXPECT_OK(philox_event_record(c->device, NULL, event));
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED, philox_event_query(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
@@ -590,7 +590,7 @@ static void a_capture_cannot_wait_for_uncaptured_work(struct contract *c)
 
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
-	EXPECT_OK(philox_event_record(c->device, event, plain));
+	EXPECT_OK(philox_event_record(c->device, plain, event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_ERROR(CAPTURE_ISOLATION,
 		     philox_event_wait(c->device, capturing.stream, event));
@@ -605,7 +605,7 @@ static void two_captures_do_not_merge(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_on(c, &first, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT_PART(begin_on(c, &second, 0, PHILOX_CAPTURE_RELAXED));
-	EXPECT_OK(philox_event_record(c->device, event, first.stream));
+	EXPECT_OK(philox_event_record(c->device, first.stream, event));
 	EXPECT_ERROR(CAPTURE_MERGE,
 		     philox_event_wait(c->device, second.stream, event));
 	EXPECT_PART(expect_invalidated(c, &first));
@@ -619,7 +619,7 @@ static void a_captured_event_is_not_synchronized(struct contract *c)
 
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
+	EXPECT_OK(philox_event_record(c->device, capturing.stream, event));
 	EXPECT_ERROR(CAPTURED_EVENT,
 		     philox_event_synchronize(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -632,7 +632,7 @@ static void a_captured_event_is_not_queried(struct contract *c)
 
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_RELAXED));
-	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
+	EXPECT_OK(philox_event_record(c->device, capturing.stream, event));
 	EXPECT_ERROR(CAPTURED_EVENT, philox_event_query(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
@@ -646,8 +646,8 @@ static void an_event_is_plain_again_once_recorded_plainly(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
-	EXPECT_OK(philox_event_record(c->device, event, plain));
+	EXPECT_OK(philox_event_record(c->device, capturing.stream, event));
+	EXPECT_OK(philox_event_record(c->device, plain, event));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
@@ -664,7 +664,7 @@ static void an_event_of_an_ended_capture_stands_for_nothing(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
+	EXPECT_OK(philox_event_record(c->device, capturing.stream, event));
 	EXPECT_OK(contract_end_capture(c, capturing.stream, &graph));
 	EXPECT_ERROR(CAPTURED_EVENT,
 		     philox_event_wait(c->device, plain, event));
@@ -687,7 +687,7 @@ static void the_legacy_stream_does_not_wait_for_captures(struct contract *c)
 	EXPECT_PART(begin_on(c, &capturing, PHILOX_STREAM_BLOCKING,
 			     PHILOX_CAPTURE_RELAXED));
 	EXPECT_ERROR(CAPTURE_IMPLICIT,
-		     philox_memory_set(c->device, memory, 1, SIZE, NULL));
+		     philox_memory_set(c->device, NULL, memory, 1, SIZE));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -741,7 +741,7 @@ static void fork_off(struct contract *c, struct capturing *capturing,
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_order(c, event, capturing->stream, fork));
 	EXPECT_OK(
-		philox_memory_set(c->device, capturing->memory, 2, SIZE, fork));
+		philox_memory_set(c->device, fork, capturing->memory, 2, SIZE));
 }
 
 static void a_capture_ends_on_its_stream(struct contract *c)
@@ -788,7 +788,7 @@ static void work_after_the_join_must_be_joined_too(struct contract *c)
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_OK(contract_order(c, event, fork, capturing.stream));
 	EXPECT_OK(
-		philox_memory_set(c->device, capturing.memory, 3, SIZE, fork));
+		philox_memory_set(c->device, fork, capturing.memory, 3, SIZE));
 	EXPECT_ERROR(
 		CAPTURE_UNJOINED,
 		philox_stream_end_capture(c->device, capturing.stream, &graph));
@@ -829,11 +829,11 @@ static void an_invalidated_capture_takes_nothing(struct contract *c)
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED, philox_stream_query(c->device, fork));
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
-		     philox_memory_copy(c->device, capturing.memory,
+		     philox_memory_copy(c->device, fork, capturing.memory,
 					(char *)capturing.memory + SIZE / 2,
-					SIZE / 2, fork));
+					SIZE / 2));
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
-		     philox_event_record(c->device, event, fork));
+		     philox_event_record(c->device, fork, event));
 	EXPECT_OK(device_capture_info(c->device, fork, &info));
 	EXPECT(info.status == PHILOX_CAPTURE_INVALIDATED && !info.graph);
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -851,8 +851,8 @@ static void the_message_says_what_broke_a_capture(struct contract *c)
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
 		     philox_stream_synchronize(c->device, capturing.stream));
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
-		     philox_memory_set(c->device, capturing.memory, 1, SIZE,
-				       capturing.stream));
+		     philox_memory_set(c->device, capturing.stream,
+				       capturing.memory, 1, SIZE));
 	EXPECT_ERROR(
 		CAPTURE_INVALIDATED,
 		philox_stream_end_capture(c->device, capturing.stream, &graph));

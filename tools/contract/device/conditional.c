@@ -33,7 +33,7 @@ static void write_table(struct contract *c, struct branching *at,
 			uint32_t *table, const uint32_t *words)
 {
 	EXPECT_OK(
-		philox_memory_copy(c->device, table, words, SIZE, at->stream));
+		philox_memory_copy(c->device, at->stream, table, words, SIZE));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 }
 
@@ -200,7 +200,7 @@ static void launch_runs(struct contract *c, struct branching *at,
 
 	EXPECT_PART(write_table(c, at, at->word, words));
 	EXPECT_PART(write_count(c, at));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at->stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at->stream, exec));
 	EXPECT_PART(read_first(c, at, at->count, &seen));
 	EXPECT_TEXT(seen == times, "the body ran %u times, not %u", seen,
 		    times);
@@ -216,7 +216,7 @@ static void launch_marks(struct contract *c, struct branching *at,
 	memset(&wanted, mark, sizeof(wanted));
 	EXPECT_PART(write_table(c, at, at->word, words));
 	EXPECT_PART(write_count(c, at));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at->stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at->stream, exec));
 	EXPECT_PART(read_first(c, at, at->count, &seen));
 	EXPECT_TEXT(seen == wanted, "word %u: 0x%x was left, not 0x%x", word,
 		    seen, wanted);
@@ -303,7 +303,7 @@ static void launches_that_are_queued_have_words_of_their_own(struct contract *c)
 					       i % 4 * sizeof(*at.word),
 					       at.stream));
 		EXPECT_OK(
-			philox_native_exec_launch(c->device, exec, at.stream));
+			philox_native_exec_launch(c->device, at.stream, exec));
 		EXPECT_OK(contract_copy(c, seen + i, at.count, sizeof(*seen),
 					at.stream));
 	}
@@ -358,7 +358,7 @@ static void a_node_waits_and_is_waited_for(struct contract *c)
 		EXPECT_PART(end_graph(c, &at, &exec));
 		EXPECT_PART(write_table(c, &at, at.count, words));
 		EXPECT_OK(
-			philox_native_exec_launch(c->device, exec, at.stream));
+			philox_native_exec_launch(c->device, at.stream, exec));
 		EXPECT_BYTES(at.stream, at.count, 1, SIZE);
 		EXPECT_BYTES(at.stream, at.word, 2, SIZE);
 	}
@@ -441,7 +441,7 @@ static void a_body_and_its_graph_do_not_wait_for_each_other(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
-	EXPECT_OK(philox_event_record(c->device, event, at.stream));
+	EXPECT_OK(philox_event_record(c->device, at.stream, event));
 	EXPECT_ERROR(CAPTURE_MERGE,
 		     philox_event_wait(c->device, at.inner, event));
 	EXPECT_ERROR(CAPTURE_INVALIDATED,
@@ -473,7 +473,7 @@ static void a_capture_adds_to_a_graph_that_is_there(struct contract *c)
 	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &nodes));
 	EXPECT(nodes == 2);
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at.stream, exec));
 	EXPECT_BYTES(at.stream, at.word, 1, SIZE);
 	EXPECT_BYTES(at.stream, at.count, 2, SIZE);
 	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
@@ -534,7 +534,7 @@ static void execs_outlive_graphs_with_bodies(struct contract *c)
 	EXPECT_PART(launch_runs(c, &at, exec, words, 2));
 	EXPECT_PART(write_table(c, &at, at.word, words));
 	EXPECT_OK(contract_delay(c, at.stream));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at.stream, exec));
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
 	EXPECT_PART(read_first(c, &at, at.count, &seen));
 	EXPECT(seen == 4);
@@ -564,7 +564,7 @@ static void nodes_of_bodies_are_added_and_set_in_the_graph(struct contract *c)
 				       at.condition, at.word + 1, &second));
 	EXPECT_OK(contract_instantiate(c, at.graph, &exec));
 	EXPECT_PART(write_table(c, &at, at.word, (const uint32_t[TABLE]){1}));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at.stream, exec));
 	EXPECT_OK(contract_read(c, at.stream, at.count, &seen, sizeof(seen)));
 	EXPECT(seen.seed == 3 && seen.offset == 2);
 }
@@ -738,7 +738,7 @@ static void copies_of_plain_memory_are_not_for_bodies(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
 	EXPECT_OK(
-		philox_memory_copy(c->device, plain, at.word, SIZE, at.inner));
+		philox_memory_copy(c->device, at.inner, plain, at.word, SIZE));
 	EXPECT_PART(end_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
 	EXPECT_ERROR(INVALID, philox_native_graph_instantiate(c->device,
@@ -923,7 +923,7 @@ static void a_launch_finds_the_arrays_of_its_bodies(struct contract *c)
 	EXPECT_OK(philox_memory_free(c->device, memory));
 	EXPECT_ERROR(INVALID, device_exec_check(c->device, exec));
 	EXPECT_ERROR(INVALID,
-		     philox_native_exec_launch(c->device, exec, at.stream));
+		     philox_native_exec_launch(c->device, at.stream, exec));
 }
 
 const struct contract_check contract_conditional[] = {

@@ -53,7 +53,7 @@ static void set_touches_its_bytes_alone(struct contract *c)
 	EXPECT_OK(contract_memory(c, 300, (void **)&memory));
 	EXPECT_OK(contract_set(c, memory, 1, 300, stream));
 	EXPECT_OK(
-		philox_memory_set(c->device, memory + 100, 0x1ff, 100, stream));
+		philox_memory_set(c->device, stream, memory + 100, 0x1ff, 100));
 	EXPECT_BYTES(stream, memory, 1, 100);
 	EXPECT_BYTES(stream, memory + 100, 0xff, 100);
 	EXPECT_BYTES(stream, memory + 200, 1, 100);
@@ -157,7 +157,7 @@ static void recording_again_replaces_the_point(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &a));
 	EXPECT_OK(contract_memory(c, SIZE, &b));
 	EXPECT_OK(contract_set(c, a, 1, SIZE, first));
-	EXPECT_OK(philox_event_record(c->device, event, first));
+	EXPECT_OK(philox_event_record(c->device, first, event));
 	EXPECT_OK(contract_delay(c, first));
 	EXPECT_OK(contract_set(c, a, 2, SIZE, first));
 	EXPECT_OK(contract_order(c, event, first, second));
@@ -181,7 +181,7 @@ static void synchronize_waits(struct contract *c)
 	EXPECT_OK(philox_stream_query(c->device, stream));
 	EXPECT_OK(contract_delay(c, stream));
 	EXPECT_OK(contract_set(c, mapped, 2, 1, stream));
-	EXPECT_OK(philox_event_record(c->device, event, stream));
+	EXPECT_OK(philox_event_record(c->device, stream, event));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 	EXPECT(((volatile char *)host)[0] == 2);
 	EXPECT_OK(philox_event_query(c->device, event));
@@ -238,7 +238,7 @@ static void an_event_outlives_its_stream(struct contract *c)
 	EXPECT_OK(philox_stream_create(c->device, 0, &stream));
 	EXPECT_OK(contract_delay(c, stream));
 	EXPECT_OK(contract_set(c, memory, 6, SIZE, stream));
-	EXPECT_OK(philox_event_record(c->device, event, stream));
+	EXPECT_OK(philox_event_record(c->device, stream, event));
 	EXPECT_OK(philox_stream_destroy(c->device, stream));
 	EXPECT_OK(philox_event_wait(c->device, other, event));
 	EXPECT_BYTES(other, memory, 6, SIZE);
@@ -279,7 +279,7 @@ static void calls_return_before_their_work_has_run(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
 	EXPECT_OK(philox_stream_launch_host(c->device, stuck, wait_at_gate,
 					    &gate, sizeof(gate)));
-	EXPECT_OK(philox_event_record(c->device, event, stuck));
+	EXPECT_OK(philox_event_record(c->device, stuck, event));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, stuck));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_event_query(c->device, event));
 	/*
@@ -315,7 +315,7 @@ static void a_wait_is_for_the_point_recorded_by_then(struct contract *c)
 	EXPECT_OK(contract_order(c, event, first, second));
 	EXPECT_OK(philox_stream_launch_host(c->device, first, wait_at_gate,
 					    &gate, sizeof(gate)));
-	EXPECT_OK(philox_event_record(c->device, event, first));
+	EXPECT_OK(philox_event_record(c->device, first, event));
 	EXPECT_OK(philox_stream_synchronize(c->device, second));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, first));
 	atomic_store(&open, 1);
@@ -353,7 +353,7 @@ static void a_failure_ordered_happens_once(struct contract *c)
 	EXPECT_OK(contract_set(c, memory, 2, SIZE, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT_ERROR(DEVICE,
-		     philox_memory_set(c->device, memory, 3, SIZE, stream));
+		     philox_memory_set(c->device, stream, memory, 3, SIZE));
 	EXPECT(strstr(philox_error_message(), "set"));
 	EXPECT_BYTES(stream, memory, 2, SIZE);
 	EXPECT_OK(contract_set(c, memory, 4, SIZE, stream));
@@ -399,8 +399,8 @@ static void destroyed_handles_are_refused(struct contract *c)
 	EXPECT_OK(philox_event_create(c->device, &event));
 	EXPECT_OK(philox_memory_alloc(c->device, 16, &memory));
 	EXPECT_ERROR(INVALID,
-		     philox_event_record(c->device, (philox_event)stream,
-					 (philox_stream)event));
+		     philox_event_record(c->device, (philox_stream)event,
+					 (philox_event)stream));
 	EXPECT_ERROR(INVALID,
 		     philox_memory_free(c->device, (char *)memory + 8));
 	EXPECT_OK(philox_stream_destroy(c->device, stream));

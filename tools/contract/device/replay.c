@@ -85,10 +85,10 @@ static void captured_work_runs_at_replay_alone(struct contract *c)
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	EXPECT_BYTES(stream, memory, 1, SIZE);
 	for (int i = 0; i < 2; i++) {
-		EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 		EXPECT_BYTES(stream, memory, 2, SIZE);
 		EXPECT_OK(
-			philox_memory_set(c->device, memory, 1, SIZE, stream));
+			philox_memory_set(c->device, stream, memory, 1, SIZE));
 	}
 }
 
@@ -106,7 +106,7 @@ static void an_empty_capture_is_a_graph(struct contract *c)
 	EXPECT_OK(philox_native_graph_node_count(c->device, graph, &nodes));
 	EXPECT(nodes == 0);
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 }
 
@@ -131,7 +131,7 @@ static void a_chain_keeps_its_order(struct contract *c)
 	EXPECT(nodes == 16);
 	for (int k = 0; k < EXECS; k++) {
 		EXPECT_OK(contract_instantiate(c, graph, &exec));
-		EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 		for (int i = 1; i < 9; i++)
 			EXPECT_BYTES(stream, memory[i], i, SIZE);
 	}
@@ -176,7 +176,7 @@ static void a_fork_and_its_join_are_edges(struct contract *c)
 	EXPECT(nodes == 4);
 	for (int k = 0; k < EXECS; k++) {
 		EXPECT_OK(contract_instantiate(c, graph, &exec));
-		EXPECT_OK(philox_native_exec_launch(c->device, exec, second));
+		EXPECT_OK(philox_native_exec_launch(c->device, second, exec));
 		EXPECT_BYTES(second, memory[0], 2, SIZE);
 		EXPECT_BYTES(second, memory[1], 1, SIZE);
 		EXPECT_BYTES(second, memory[2], 1, SIZE);
@@ -197,7 +197,7 @@ static void a_graph_outlived_by_its_execs_still_runs(struct contract *c)
 	EXPECT_OK(philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	EXPECT_OK(philox_native_graph_destroy(c->device, graph));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_BYTES(stream, memory, 3, SIZE);
 }
 
@@ -215,7 +215,7 @@ static void an_exec_destroyed_in_flight_still_runs(struct contract *c)
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	EXPECT_OK(philox_native_graph_instantiate(c->device, graph, &exec));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
 	EXPECT_BYTES(stream, memory, 3, SIZE);
 }
@@ -259,7 +259,7 @@ static void a_root_runs_before_what_depends_on_it(struct contract *c)
 	EXPECT(nodes == 3);
 	for (int k = 0; k < EXECS; k++) {
 		EXPECT_OK(contract_instantiate(c, graph, &exec));
-		EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 		EXPECT_PART(expect_fill(c, stream, b, 8));
 		EXPECT_BYTES(stream, a, 0, SIZE);
 	}
@@ -281,7 +281,7 @@ static void a_node_takes_new_arguments_in_a_graph(struct contract *c)
 	fill_init(&fill, a, 12);
 	EXPECT_OK(device_graph_set_kernel(c->device, root, &fill.call));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_PART(expect_fill(c, stream, b, 12));
 }
 
@@ -309,7 +309,7 @@ static void an_update_affects_later_launches_alone(struct contract *c)
 			EXPECT_OK(device_exec_set_kernel(c->device, exec, root,
 							 &fill.call));
 		}
-		EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 		EXPECT_OK(contract_copy(c, seen[i], b, SIZE, stream));
 	}
 	for (int i = 0; i < LAUNCHES; i++)
@@ -333,9 +333,9 @@ static void an_update_leaves_other_execs_alone(struct contract *c)
 	EXPECT_OK(contract_instantiate(c, graph, &second));
 	fill_init(&fill, a, 4);
 	EXPECT_OK(device_exec_set_kernel(c->device, first, root, &fill.call));
-	EXPECT_OK(philox_native_exec_launch(c->device, second, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, second));
 	EXPECT_PART(expect_fill(c, stream, b, 0));
-	EXPECT_OK(philox_native_exec_launch(c->device, first, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, first));
 	EXPECT_PART(expect_fill(c, stream, b, 4));
 }
 
@@ -357,7 +357,7 @@ static void nodes_of_another_graph_are_refused(struct contract *c)
 	fill_init(&fill, a, 4);
 	EXPECT(device_exec_set_kernel(c->device, exec, foreign, &fill.call));
 	EXPECT_OK(device_exec_set_kernel(c->device, exec, root, &fill.call));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_PART(expect_fill(c, stream, b, 4));
 }
 
@@ -383,13 +383,13 @@ static void launches_of_one_exec_run_one_after_another(struct contract *c)
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	for (uint64_t i = 0; i < 10; i++) {
 		EXPECT_OK(contract_delay(c, i % 2 ? second : first));
-		EXPECT_OK(philox_native_exec_launch(c->device, exec,
-						    i % 2 ? second : first));
+		EXPECT_OK(philox_native_exec_launch(
+			c->device, i % 2 ? second : first, exec));
 		fill_init(&fill, a, 8 * i + 4);
 		EXPECT_OK(device_exec_set_kernel(c->device, exec, root,
 						 &fill.call));
-		EXPECT_OK(philox_native_exec_launch(c->device, exec,
-						    i % 2 ? first : second));
+		EXPECT_OK(philox_native_exec_launch(
+			c->device, i % 2 ? first : second, exec));
 		EXPECT_OK(philox_device_synchronize(c->device));
 		EXPECT_PART(expect_fill(c, first, b, 8 * i + 4));
 	}
@@ -430,11 +430,11 @@ static void objects_live_as_long_as_their_graph(struct contract *c)
 	EXPECT_OK(philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT_OK(philox_native_graph_instantiate(c->device, graph, &exec));
 	EXPECT_OK(philox_native_graph_destroy(c->device, graph));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT(atomic_load(&released) == 0);
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
 	EXPECT_OK(philox_device_synchronize(c->device));
 	EXPECT(releases_reach(&released, 1));
@@ -488,7 +488,7 @@ static void destroyed_graphs_are_refused(struct contract *c)
 	EXPECT_ERROR(INVALID,
 		     philox_native_graph_instantiate(c->device, graph, &exec));
 	EXPECT_ERROR(INVALID,
-		     philox_native_exec_launch(c->device, exec, stream));
+		     philox_native_exec_launch(c->device, stream, exec));
 	EXPECT_ERROR(INVALID, philox_native_exec_destroy(c->device, exec));
 }
 

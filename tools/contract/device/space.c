@@ -149,14 +149,14 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(draw_to(c, &at, 4, 2 * unit - 4));
 	EXPECT_OK(contract_end_exec(c, at.stream, &graph, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, at.stream, exec));
 	/* Other memory in one of the extents is not the same. */
 	EXPECT_PART(unmap(c, &at, unit, unit));
 	EXPECT_ERROR(INVALID,
-		     philox_native_exec_launch(c->device, exec, at.stream));
+		     philox_native_exec_launch(c->device, at.stream, exec));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
 	EXPECT_ERROR(INVALID,
-		     philox_native_exec_launch(c->device, exec, at.stream));
+		     philox_native_exec_launch(c->device, at.stream, exec));
 	EXPECT(strstr(philox_error_message(), "has been unmapped"));
 }
 

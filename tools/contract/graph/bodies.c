@@ -103,7 +103,7 @@ static void forward_in(struct contract *c, struct looping *at,
 	EXPECT_OK(philox_forward_begin(at->rig->at.region, stream, 0, &pass));
 	EXPECT_PART(contract_draw(c, at->rig, &pass, out));
 	EXPECT_PART(keep_shot(c, at, out, stream));
-	EXPECT_OK(philox_forward_commit(&pass, ticket));
+	EXPECT_OK(philox_pass_commit(&pass, 0, ticket));
 }
 
 static void run_again(struct contract *c, struct looping *at)
@@ -175,11 +175,11 @@ static void iteration_is(struct contract *c, struct looping *at,
 	struct contract_rig *rig = at->rig;
 	struct philox_pass pass, view;
 
-	EXPECT_OK(philox_recompute_begin(rig->at.region, ticket, at->stream, 0,
-					 &pass));
+	EXPECT_OK(philox_backward_begin(rig->at.region, at->stream, ticket,
+					PHILOX_PASS_RETAIN, &pass));
 	EXPECT_OK(philox_pass_at(&pass, i, &view));
 	EXPECT_PART(contract_draw(c, rig, &view, rig->at.back));
-	EXPECT_OK(philox_backward_commit(&pass, 0));
+	EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 	EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 }
 
@@ -247,7 +247,7 @@ static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned l = 0; l < 3; l++) {
 		EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
 		EXPECT_OK(
-			philox_native_exec_launch(c->device, exec, at.stream));
+			philox_native_exec_launch(c->device, at.stream, exec));
 		EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
 		EXPECT_ERROR(UNANNOUNCED,
 			     philox_context_check(rig->at.context, NULL));
@@ -272,14 +272,14 @@ static void backward_loop(struct contract *c, struct looping *at,
 	EXPECT_PART(begin_node(c, at, at->stream, PHILOX_CONDITIONAL_WHILE, 1,
 			       LIMIT, at->words));
 	EXPECT_OK(philox_conditional_body(&at->node, 0, at->inner));
-	EXPECT_OK(philox_backward_begin(rig->at.region, ticket, at->inner,
+	EXPECT_OK(philox_backward_begin(rig->at.region, at->inner, ticket,
 					flags, &pass));
 	view = pass;
 	if (by_word)
 		EXPECT_OK(philox_pass_at_word(&pass, at->picks, &view));
 	EXPECT_PART(contract_draw(c, rig, &view, rig->at.back));
 	EXPECT_PART(keep_shot(c, at, rig->at.back, at->inner));
-	EXPECT_OK(philox_backward_commit(&pass, 0));
+	EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 	EXPECT_PART(shift_words(c, at, at->picks, at->inner));
 	EXPECT_PART(run_again(c, at));
 	EXPECT_OK(philox_conditional_end(&at->node));
@@ -360,12 +360,12 @@ static void named_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(philox_forward_begin_loop(rig->at.region, at.stream, 0,
 					    LIMIT - 1, &pass));
-	EXPECT_OK(philox_forward_commit(&pass, &use.ticket));
+	EXPECT_OK(philox_pass_commit(&pass, 0, &use.ticket));
 	EXPECT_ERROR(MISMATCH,
 		     philox_graph_launch(at.graph, at.stream, &use, 1));
 	EXPECT_OK(philox_forward_begin_loop(rig->at.region, at.stream, 0, LIMIT,
 					    &pass));
-	EXPECT_OK(philox_forward_commit(&pass, &use.ticket));
+	EXPECT_OK(philox_pass_commit(&pass, 0, &use.ticket));
 	EXPECT_PART(ask_runs(c, &at, 3));
 	EXPECT_PART(launch(c, &at, &use, 1));
 	for (unsigned i = 0; i < LIMIT; i++)

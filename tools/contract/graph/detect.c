@@ -16,8 +16,8 @@ static void raw_launches(struct contract *c, struct contract_rig *rig,
 
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
 	for (unsigned i = 0; i < n; i++)
-		EXPECT_OK(philox_native_exec_launch(c->device, exec,
-						    rig->at.stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, rig->at.stream,
+						    exec));
 	EXPECT_PART(contract_is_poison(c, rig, rig->at.out));
 }
 
@@ -78,8 +78,8 @@ static void queue_launches(struct contract *c, struct contract_rig *rig,
 		struct philox_launch_pass use = {0};
 
 		if (order[i] == 'r')
-			EXPECT_OK(philox_native_exec_launch(c->device, exec,
-							    rig->at.stream));
+			EXPECT_OK(philox_native_exec_launch(
+				c->device, rig->at.stream, exec));
 		else
 			EXPECT_OK(philox_graph_launch(graph, rig->at.stream,
 						      &use, 1));
@@ -124,8 +124,8 @@ static void second_exec_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned k = 0; k < 3; k++) {
 		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
 		EXPECT_OK(philox_context_check(rig->at.context, NULL));
-		EXPECT_OK(philox_native_exec_launch(c->device, second,
-						    rig->at.stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, rig->at.stream,
+						    second));
 		EXPECT_PART(contract_is_poison(c, rig, rig->at.out));
 		EXPECT_PART(reported(c, rig, 1, philox_graph_name(graph),
 				     "contract"));
@@ -148,7 +148,7 @@ static void capture_inference(struct contract *c, struct contract_rig *rig,
 				       PHILOX_PASS_INFERENCE, &pass));
 	EXPECT_OK(philox_pass_bits(&pass, 0, PHILOX_DTYPE_U32, span,
 				   rig->at.back));
-	EXPECT_OK(philox_forward_commit(&pass, NULL));
+	EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void names_body(struct contract *c, struct contract_rig *rig)
@@ -170,7 +170,7 @@ static void names_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_set_name(graph, "the step"));
 	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
-	EXPECT_OK(philox_native_exec_launch(c->device, exec, rig->at.stream));
+	EXPECT_OK(philox_native_exec_launch(c->device, rig->at.stream, exec));
 	EXPECT_OK(philox_stream_synchronize(c->device, rig->at.stream));
 	EXPECT_PART(reported(c, rig, 1, "the step", "another, contract"));
 	EXPECT_OK(philox_graph_set_name(other, "the other"));
@@ -197,8 +197,8 @@ static void halves_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_ERROR(BUSY, philox_graph_prologue(graph, rig->at.stream,
 							 &second, 1));
 		EXPECT(second.ticket.serial == 0);
-		EXPECT_OK(philox_native_exec_launch(c->device, exec,
-						    rig->at.stream));
+		EXPECT_OK(philox_native_exec_launch(c->device, rig->at.stream,
+						    exec));
 		EXPECT_OK(philox_graph_epilogue(graph, PHILOX_OK));
 		EXPECT_PART(contract_is_forward(c, rig, rig->at.out, k));
 		EXPECT_PART(contract_pending_is(c, rig, 1));

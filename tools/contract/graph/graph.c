@@ -53,7 +53,7 @@ static void fill_reference(struct contract *c, const struct contract_site *site,
 		EXPECT_OK(philox_forward_begin(site->region, site->stream,
 					       PHILOX_PASS_INFERENCE, &pass));
 		EXPECT_PART(draw_site(c, site, &pass, site->out));
-		EXPECT_OK(philox_forward_commit(&pass, NULL));
+		EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 		EXPECT_OK(
 			philox_stream_synchronize(site->device, site->stream));
 		memcpy(&reference[i], site->out, sizeof(reference[i]));
@@ -195,7 +195,7 @@ static void forward(struct contract *c, struct contract_rig *rig,
 
 	EXPECT_OK(philox_forward_begin(rig->at.region, stream, 0, &pass));
 	EXPECT_PART(draw_site(c, &rig->at, &pass, out));
-	EXPECT_OK(philox_forward_commit(&pass, ticket));
+	EXPECT_OK(philox_pass_commit(&pass, 0, ticket));
 }
 
 static void backward(struct contract *c, struct contract_rig *rig,
@@ -204,10 +204,10 @@ static void backward(struct contract *c, struct contract_rig *rig,
 {
 	struct philox_pass pass;
 
-	EXPECT_OK(philox_backward_begin(rig->at.region, ticket, stream, flags,
+	EXPECT_OK(philox_backward_begin(rig->at.region, stream, ticket, flags,
 					&pass));
 	EXPECT_PART(draw_site(c, &rig->at, &pass, out));
-	EXPECT_OK(philox_backward_commit(&pass, 0));
+	EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 }
 
 static void eager_forward(struct contract *c, struct contract_rig *rig,
@@ -395,11 +395,11 @@ static void record_linked(struct contract *c, struct contract_rig *rig,
 	struct philox_pass pass;
 
 	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
-	EXPECT_OK(philox_recompute_begin(rig->at.region, ticket, rig->at.stream,
-					 0, &pass));
+	EXPECT_OK(philox_backward_begin(rig->at.region, rig->at.stream, ticket,
+					PHILOX_PASS_RETAIN, &pass));
 	EXPECT_OK(philox_pass_ticket(&pass, &ticket));
 	EXPECT_PART(draw_site(c, &rig->at, &pass, again));
-	EXPECT_OK(philox_backward_commit(&pass, 0));
+	EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 	EXPECT_PART(backward(c, rig, rig->at.stream, ticket, 0, rig->at.back));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
 }
@@ -481,7 +481,7 @@ static void cells_body(struct contract *c, struct contract_rig *rig)
 		fill.out = rig->at.out;
 		EXPECT_OK(
 			philox_rng_fill(c->device, rig->at.stream, rng, &fill));
-		EXPECT_OK(philox_forward_commit(&pass, NULL));
+		EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 		EXPECT_OK(contract_read(c, rig->at.stream, rig->at.out, bits,
 					sizeof(bits)));
 		EXPECT(memcmp(bits, rig->reference[k].word, sizeof(bits)) == 0);
@@ -535,7 +535,7 @@ static void fork_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_pass_on(&pass, rig->side, &view));
 	EXPECT_PART(draw_site(c, &rig->at, &view, rig->at.back));
 	EXPECT_PART(draw_site(c, &rig->at, &pass, rig->at.out));
-	EXPECT_OK(philox_forward_commit(&pass, &ticket));
+	EXPECT_OK(philox_pass_commit(&pass, 0, &ticket));
 	EXPECT_PART(order(c, rig->side, rig->at.stream));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	for (unsigned k = 0; k < RIG_FORWARDS; k++) {
@@ -591,7 +591,7 @@ static void cost_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_OK(philox_forward_begin(rig->at.region, rig->at.stream,
 					       PHILOX_PASS_INFERENCE, &pass));
 		EXPECT_PART(draw_site(c, &rig->at, &pass, rig->at.out));
-		EXPECT_OK(philox_forward_commit(&pass, NULL));
+		EXPECT_OK(philox_pass_commit(&pass, 0, NULL));
 	}
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_native(graph, &native, NULL));

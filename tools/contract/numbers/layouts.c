@@ -102,7 +102,7 @@ static void try_layout(struct contract *c, const struct philox_fill_desc *fill,
 	device.in = a->in;
 	device.out = a->out;
 	EXPECT_OK(
-		philox_memory_set(c->device, a->out, 0xa5, a->size, a->stream));
+		philox_memory_set(c->device, a->stream, a->out, 0xa5, a->size));
 	EXPECT_OK(philox_rng_fill(c->device, a->stream, rng, &device));
 	EXPECT_OK(contract_read(c, a->stream, a->out, a->got, a->size));
 	compare_layouts(c, fill, a);

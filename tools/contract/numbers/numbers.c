@@ -538,7 +538,7 @@ static void replay_fill(struct contract *c, struct trial *t, struct buffers *b,
 		make_expected(t, b);
 		EXPECT_PART(write_cell(c, b->stream, cell, &t->state));
 		EXPECT_OK(
-			philox_native_exec_launch(c->device, exec, b->stream));
+			philox_native_exec_launch(c->device, b->stream, exec));
 		EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
 		EXPECT_PART(compare_fills(c, t, b));
 	}

@@ -13,8 +13,8 @@ void site_allocate(struct contract *c, struct site *site, size_t size,
 {
 	EXPECT_OK(philox_memory_alloc(site->device, size, memory));
 	site->memory[site->n_memory++] = *memory;
-	EXPECT_OK(philox_memory_set(site->device, *memory, 0xee, size,
-				    site->stream));
+	EXPECT_OK(philox_memory_set(site->device, site->stream, *memory, 0xee,
+				    size));
 }
 
 /* An array of `size` bytes on the device, filled from the host. */
@@ -22,8 +22,8 @@ void site_upload(struct contract *c, struct site *site, const void *from,
 		 size_t size, void **memory)
 {
 	EXPECT_PART(site_allocate(c, site, size, memory));
-	EXPECT_OK(philox_memory_copy(site->device, *memory, from, size,
-				     site->stream));
+	EXPECT_OK(philox_memory_copy(site->device, site->stream, *memory, from,
+				     size));
 	EXPECT_OK(philox_stream_synchronize(site->device, site->stream));
 }
 
@@ -44,8 +44,8 @@ void site_note_memory(struct contract *c, struct site *site, const void *memory,
 	enum philox_status status;
 
 	EXPECT(bytes);
-	status = philox_memory_copy(site->device, bytes, memory, size,
-				    site->stream);
+	status = philox_memory_copy(site->device, site->stream, bytes, memory,
+				    size);
 	if (status == PHILOX_OK)
 		status = philox_stream_synchronize(site->device, site->stream);
 	if (status == PHILOX_OK)
@@ -190,8 +190,8 @@ void site_replay(struct contract *c, struct site *site,
 			contract_status_is(
 				c, __FILE__, __LINE__,
 				"philox_native_exec_launch", PHILOX_OK,
-				philox_native_exec_launch(site->device, exec,
-							  site->stream));
+				philox_native_exec_launch(site->device,
+							  site->stream, exec));
 	philox_device_synchronize(site->device);
 	philox_native_exec_destroy(site->device, exec);
 }

@@ -57,8 +57,8 @@ static enum philox_status gather_body(void *user, struct philox_run *run)
 		size_t bytes;
 
 		TRY(philox_run_input(run, i, &address, &bytes));
-		TRY(philox_memory_copy(g->c->device, out, address, bytes,
-				       philox_run_stream(run)));
+		TRY(philox_memory_copy(g->c->device, philox_run_stream(run),
+				       out, address, bytes));
 		out += bytes;
 	}
 	return philox_run_output(run, 0, memory, gather_total());
@@ -157,7 +157,7 @@ static void call_gather(struct contract *c, struct contract_rig *rig,
 			     : k == 1 ? PHILOX_CALL_RECORD
 				      : PHILOX_CALL_REPLAY));
 	EXPECT_PART(is_gathered(c, rig, g, k, &out));
-	EXPECT_OK(philox_output_release(g->runner, &out, rig->at.stream));
+	EXPECT_OK(philox_output_release(g->runner, rig->at.stream, &out));
 }
 
 /*
@@ -205,8 +205,8 @@ static enum philox_status overwrites(struct stage *stage,
 	size_t bytes;
 
 	TRY(philox_run_input(run, 0, &x, &bytes));
-	return philox_memory_set(stage->c->device, x, 0x99, bytes - 1,
-				 philox_run_stream(run));
+	return philox_memory_set(stage->c->device, philox_run_stream(run), x,
+				 0x99, bytes - 1);
 }
 
 static void mutated_body(struct contract *c, struct contract_rig *rig)
@@ -256,8 +256,8 @@ static enum philox_status value_body(void *user, struct philox_run *run)
 
 	TRY(philox_run_alloc(run, sizeof(struct word), 0, "out", &out));
 	TRY(philox_run_param(run, 0, &value));
-	TRY(philox_memory_copy(device, out, value, sizeof(struct word),
-			       philox_run_stream(run)));
+	TRY(philox_memory_copy(device, philox_run_stream(run), out, value,
+			       sizeof(struct word)));
 	return philox_run_output(run, 0, out, sizeof(struct word));
 }
 
@@ -306,7 +306,7 @@ static void value_calls(struct contract *c, struct contract_rig *rig,
 		EXPECT(i < 2 || call.kind == PHILOX_CALL_REPLAY);
 		EXPECT_OK(contract_copy(c, &seen[i], out.address, sizeof(word),
 					rig->at.stream));
-		EXPECT_OK(philox_output_release(runner, &out, rig->at.stream));
+		EXPECT_OK(philox_output_release(runner, rig->at.stream, &out));
 	}
 }
 
@@ -427,7 +427,7 @@ static void reader_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_OK(stage_call(&stage, &call));
 		EXPECT_PART(stage_was(c, &stage, &call, PHILOX_CALL_REPLAY));
 		EXPECT_OK(
-			philox_event_record(c->device, event, rig->at.stream));
+			philox_event_record(c->device, rig->at.stream, event));
 		EXPECT_OK(philox_event_wait(c->device, rig->side, event));
 		EXPECT_OK(contract_delay(c, rig->side));
 		EXPECT_OK(contract_copy(c, rig->at.out, call.outputs[0].address,

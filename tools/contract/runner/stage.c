@@ -16,8 +16,8 @@ static enum philox_status keep_busy(const struct stage *stage,
 				    philox_stream stream)
 {
 	for (int i = 0; stage->busy && i < BUSY_TIMES; i++)
-		TRY(philox_memory_set(stage->c->device, stage->busy, i,
-				      busy_size(stage), stream));
+		TRY(philox_memory_set(stage->c->device, stream, stage->busy, i,
+				      busy_size(stage)));
 	return PHILOX_OK;
 }
 
@@ -37,7 +37,7 @@ static enum philox_status go_forth(struct stage *stage, struct philox_run *run,
 
 	TRY(philox_run_forward_begin(run, stage->rig->at.region, 0, &pass));
 	TRY(draw_stage(stage, &pass, y));
-	return philox_forward_commit(&pass, ticket);
+	return philox_pass_commit(&pass, 0, ticket);
 }
 
 static enum philox_status go_back(struct stage *stage, struct philox_run *run,
@@ -48,7 +48,7 @@ static enum philox_status go_back(struct stage *stage, struct philox_run *run,
 	TRY(philox_run_backward_begin(run, stage->rig->at.region, ticket, 0,
 				      &pass));
 	TRY(draw_stage(stage, &pass, y));
-	return philox_backward_commit(&pass, 0);
+	return philox_pass_commit(&pass, 0, NULL);
 }
 
 static enum philox_status make_y(struct stage *stage, struct philox_run *run,
@@ -61,9 +61,9 @@ static enum philox_status make_y(struct stage *stage, struct philox_run *run,
 	if (stage->draws == STAGE_FORWARD)
 		return PHILOX_OK;
 	if (stage->draws == STAGE_BOTH)
-		TRY(philox_memory_set(stage->c->device, y, STAGE_UNSET,
-				      sizeof(struct contract_shot),
-				      philox_run_stream(run)));
+		TRY(philox_memory_set(stage->c->device, philox_run_stream(run),
+				      y, STAGE_UNSET,
+				      sizeof(struct contract_shot)));
 	return go_back(stage, run, y, ticket);
 }
 
@@ -77,8 +77,8 @@ static enum philox_status make_echo(struct stage *stage, struct philox_run *run,
 
 	TRY(philox_run_input(run, 0, &x, &bytes));
 	TRY(philox_run_alloc(run, bytes, 0, "between", &between));
-	TRY(philox_memory_copy(device, between, x, bytes, stream));
-	TRY(philox_memory_copy(device, echo, between, bytes, stream));
+	TRY(philox_memory_copy(device, stream, between, x, bytes));
+	TRY(philox_memory_copy(device, stream, echo, between, bytes));
 	return philox_run_free(run, between);
 }
 
@@ -92,8 +92,8 @@ static enum philox_status stage_body(void *user, struct philox_run *run)
 
 	TRY(philox_run_alloc(run, size, 0, "y", &y));
 	TRY(philox_run_alloc(run, STAGE_BYTES, 0, "echo", &echo));
-	TRY(philox_memory_set(device, y, STAGE_UNSET, size, stream));
-	TRY(philox_memory_set(device, echo, STAGE_UNSET, STAGE_BYTES, stream));
+	TRY(philox_memory_set(device, stream, y, STAGE_UNSET, size));
+	TRY(philox_memory_set(device, stream, echo, STAGE_UNSET, STAGE_BYTES));
 	TRY(keep_busy(stage, stream));
 	TRY(make_y(stage, run, y));
 	if (stage->besides)
@@ -201,8 +201,8 @@ void stage_release(struct contract *c, struct stage *stage,
 		   const struct stage_call *call, philox_stream stream)
 {
 	for (int i = 0; i < 2; i++)
-		EXPECT_OK(philox_output_release(stage->runner,
-						&call->outputs[i], stream));
+		EXPECT_OK(philox_output_release(stage->runner, stream,
+						&call->outputs[i]));
 }
 
 void stage_forward(struct contract *c, struct stage *stage, void *x, int value,

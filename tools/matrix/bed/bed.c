@@ -54,9 +54,8 @@ static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 	case MATRIX_RELEASE:
 		return bed_check_status(
 			bed, event,
-			philox_ticket_release(site->region,
-					      bed->tickets[event->ticket],
-					      site->stream));
+			philox_ticket_release(site->region, site->stream,
+					      bed->tickets[event->ticket]));
 	case MATRIX_SEED:
 	case MATRIX_RESEED:
 	case MATRIX_ADVANCE:
@@ -236,7 +235,7 @@ static int wear_in(struct matrix_bed *bed)
 		TRY(bed, philox_forward_begin(bed->sites[i].region,
 					      bed->sites[i].stream,
 					      PHILOX_PASS_INFERENCE, &pass));
-		TRY(bed, philox_forward_commit(&pass, NULL));
+		TRY(bed, philox_pass_commit(&pass, 0, NULL));
 	}
 	return 0;
 }

@@ -17,8 +17,8 @@ static int make_memory(struct matrix_bed *bed, philox_stream stream,
 		tags[i] = i;
 	TRY(bed, philox_memory_alloc(bed->device, sizeof(*bodied->memory),
 				     (void **)&bodied->memory));
-	TRY(bed, philox_memory_copy(bed->device, bodied->memory->tag, tags,
-				    sizeof(tags), stream));
+	TRY(bed, philox_memory_copy(bed->device, stream, bodied->memory->tag,
+				    tags, sizeof(tags)));
 	TRY(bed, philox_stream_synchronize(bed->device, stream));
 	return 0;
 }

@@ -75,8 +75,8 @@ static enum philox_status end_in_run(struct caller *caller,
 	enum philox_status status;
 
 	if (caller->passes[i].role == MATRIX_REPEAT)
-		return philox_backward_commit(pass, 0);
-	status = philox_forward_commit(pass, &ticket);
+		return philox_pass_commit(pass, 0, NULL);
+	status = philox_pass_commit(pass, 0, &ticket);
 	if (status == PHILOX_OK && !is_recorded(run) &&
 	    !(caller->passes[i].flags & PHILOX_PASS_INFERENCE))
 		caller->made[i] = ticket;

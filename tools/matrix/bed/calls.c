@@ -161,8 +161,8 @@ static int check_undone(struct caller *caller)
 
 		if (!caller->made[i].serial)
 			continue;
-		status = philox_ticket_release(site->region, caller->made[i],
-					       site->stream);
+		status = philox_ticket_release(site->region, site->stream,
+					       caller->made[i]);
 		if (status != PHILOX_ERROR_RELEASED)
 			return bed_complain(caller->bed,
 					    "the ticket of a forward of a body "
@@ -206,7 +206,7 @@ static int take_call(struct caller *caller, philox_stream stream,
 		    bed_take_ticket(bed, pass, uses++->ticket))
 			return -1;
 	}
-	TRY(bed, philox_output_release(caller->runner, output, stream));
+	TRY(bed, philox_output_release(caller->runner, stream, output));
 	return 0;
 }
 

@@ -139,9 +139,9 @@ static int begin_pass(struct matrix_bed *bed, const struct captured *captured,
 	struct philox_ticket none = {0};
 
 	if (captured->role == MATRIX_REPEAT)
-		TRY(bed, philox_backward_begin(region,
+		TRY(bed, philox_backward_begin(region, stream,
 					       captured->named ? none : *ticket,
-					       stream, captured->flags, pass));
+					       captured->flags, pass));
 	else
 		TRY(bed, philox_forward_begin(region, stream, captured->flags,
 					      pass));
@@ -155,10 +155,10 @@ static int end_pass(struct matrix_bed *bed, const struct captured *captured,
 	struct philox_ticket made;
 
 	if (captured->role == MATRIX_REPEAT) {
-		TRY(bed, philox_backward_commit(pass, 0));
+		TRY(bed, philox_pass_commit(pass, 0, NULL));
 		return 0;
 	}
-	TRY(bed, philox_forward_commit(pass, &made));
+	TRY(bed, philox_pass_commit(pass, 0, &made));
 	return memcmp(&made, &ticket, sizeof(made))
 		       ? bed_complain(bed, "a forward's ticket has changed")
 		       : 0;
@@ -295,8 +295,8 @@ static int capture_forwards(struct matrix_bed *bed, unsigned region,
 		      "a second captured forward"))
 		return -1;
 	if (status == PHILOX_OK)
-		TRY(bed, philox_forward_commit(&second, NULL));
-	TRY(bed, philox_forward_commit(&pass, ticket));
+		TRY(bed, philox_pass_commit(&second, 0, NULL));
+	TRY(bed, philox_pass_commit(&pass, 0, ticket));
 	return 0;
 }
 
@@ -308,23 +308,23 @@ static int capture_backwards(struct matrix_bed *bed, const struct site *site,
 {
 	struct philox_pass pass, second;
 
-	TRY(bed, philox_backward_begin(site->region, ticket, site->stream, 0,
+	TRY(bed, philox_backward_begin(site->region, site->stream, ticket, 0,
 				       &pass));
 	if (must_give(bed, PHILOX_ERROR_BUSY,
-		      philox_backward_begin(site->region, ticket, site->stream,
+		      philox_backward_begin(site->region, site->stream, ticket,
 					    0, &second),
 		      "a second captured backward"))
 		return -1;
 	TRY(bed, philox_pass_abort(&pass));
 	if (must_give(bed, PHILOX_OK,
-		      philox_backward_begin(site->region, ticket, site->stream,
+		      philox_backward_begin(site->region, site->stream, ticket,
 					    0, &pass),
 		      "a captured backward after one that was aborted"))
 		return -1;
-	TRY(bed, philox_backward_commit(&pass, 0));
+	TRY(bed, philox_pass_commit(&pass, 0, NULL));
 	return must_give(bed, PHILOX_ERROR_RELEASED,
-			 philox_backward_begin(site->region, ticket,
-					       site->stream, 0, &pass),
+			 philox_backward_begin(site->region, site->stream,
+					       ticket, 0, &pass),
 			 "a captured backward of a forward that was used up");
 }
 

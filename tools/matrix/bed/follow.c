@@ -13,10 +13,10 @@ static int write_memory(struct matrix_bed *bed, philox_stream stream,
 	uint32_t(*tapes)[FORM_TAPE] = bed->tapes[bed->place];
 
 	memcpy(tapes, play->tape, sizeof(play->tape));
-	TRY(bed, philox_memory_copy(bed->device, memory->tape, tapes,
-				    sizeof(play->tape), stream));
-	TRY(bed, philox_memory_set(bed->device, memory->log, 0,
-				   sizeof(memory->log), stream));
+	TRY(bed, philox_memory_copy(bed->device, stream, memory->tape, tapes,
+				    sizeof(play->tape)));
+	TRY(bed, philox_memory_set(bed->device, stream, memory->log, 0,
+				   sizeof(memory->log)));
 	return 0;
 }
 
@@ -63,10 +63,10 @@ static int see_entry(struct matrix_bed *bed, const struct form_entry *entry,
 	size_t size = bed->shape.draw ? sizeof(seen->numbers)
 				      : sizeof(seen->numbers.cell);
 
-	TRY(bed, philox_memory_copy(bed->device, seen->ran, entry->ran,
-				    sizeof(seen->ran), stream));
-	TRY(bed, philox_memory_copy(bed->device, &seen->numbers,
-				    &entry->numbers, size, stream));
+	TRY(bed, philox_memory_copy(bed->device, stream, seen->ran, entry->ran,
+				    sizeof(seen->ran)));
+	TRY(bed, philox_memory_copy(bed->device, stream, &seen->numbers,
+				    &entry->numbers, size));
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int launch_untold(struct matrix_bed *bed,
 
 	TRY(bed, philox_graph_native(bodied->graph.graph, NULL, &exec));
 	TRY(bed, philox_stream_synchronize(bed->device, stream));
-	TRY(bed, philox_native_exec_launch(bed->device, exec, stream));
+	TRY(bed, philox_native_exec_launch(bed->device, stream, exec));
 	if (see_log(bed, event, bodied->memory, play))
 		return -1;
 	return check_report(bed, stream, PHILOX_ERROR_UNANNOUNCED, 0);

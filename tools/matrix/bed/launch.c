@@ -121,8 +121,8 @@ static int do_epilogue(struct matrix_bed *bed, const struct matrix_event *event,
 		return 0;
 	}
 	TRY(bed, philox_graph_native(graph->graph, NULL, &exec));
-	TRY(bed, philox_native_exec_launch(bed->device, exec,
-					   bed->sites[event->region].stream));
+	TRY(bed, philox_native_exec_launch(
+			 bed->device, bed->sites[event->region].stream, exec));
 	TRY(bed, philox_graph_epilogue(graph->graph, PHILOX_OK));
 	return take_launch(bed, event, graph, &half->use);
 }

@@ -63,9 +63,9 @@ int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
 	const struct philox_state *states;
 
 	TRY(bed, philox_pass_states(pass, &states));
-	TRY(bed, philox_memory_copy(bed->device, numbers->cell, states,
-				    bed->shape.cells * sizeof(*states),
-				    pass->stream));
+	TRY(bed,
+	    philox_memory_copy(bed->device, pass->stream, numbers->cell, states,
+			       bed->shape.cells * sizeof(*states)));
 	return 0;
 }
 
@@ -82,8 +82,9 @@ static int see_numbers(struct matrix_bed *bed, const struct philox_pass *pass,
 		return 0;
 	if (bed_draw_words(bed, pass, words))
 		return -1;
-	TRY(bed, philox_memory_copy(bed->device, seen->numbers.word, words,
-				    sizeof(seen->numbers.word), pass->stream));
+	TRY(bed,
+	    philox_memory_copy(bed->device, pass->stream, seen->numbers.word,
+			       words, sizeof(seen->numbers.word)));
 	return 0;
 }
 
@@ -148,10 +149,9 @@ int bed_see_device(struct matrix_bed *bed, const struct captured *pass,
 		memcpy(seen->numbers.cell, states, sizeof(numbers->cell));
 	if (size <= skipped)
 		return 0;
-	TRY(bed,
-	    philox_memory_copy(bed->device, (char *)&seen->numbers + skipped,
-			       (const char *)numbers + skipped, size - skipped,
-			       stream));
+	TRY(bed, philox_memory_copy(
+			 bed->device, stream, (char *)&seen->numbers + skipped,
+			 (const char *)numbers + skipped, size - skipped));
 	return 0;
 }
 
@@ -218,14 +218,14 @@ static enum philox_status begin_eager(struct matrix_bed *bed,
 		bed_order_failure(bed, flags ? "launch" : "capture_info");
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
-		status = philox_backward_begin(site->region,
+		status = philox_backward_begin(site->region, site->stream,
 					       bed->tickets[event->ticket],
-					       site->stream, flags, pass);
+					       flags, pass);
 		break;
 	case MATRIX_RECOMPUTE:
-		status = philox_recompute_begin(site->region,
-						bed->tickets[event->ticket],
-						site->stream, flags, pass);
+		status = philox_backward_begin(
+			site->region, site->stream, bed->tickets[event->ticket],
+			flags | PHILOX_PASS_RETAIN, pass);
 		break;
 	case MATRIX_LOOP:
 		status = philox_forward_begin_loop(site->region, site->stream,
@@ -252,13 +252,14 @@ static int end_eager(struct matrix_bed *bed, const struct matrix_event *event,
 		return 0;
 	}
 	if (bed_role(event) == MATRIX_REPEAT) {
-		TRY(bed,
-		    philox_backward_commit(pass, event->fate == MATRIX_KEPT
-							 ? PHILOX_PASS_RETAIN
-							 : 0));
+		TRY(bed, philox_pass_commit(pass,
+					    event->fate == MATRIX_KEPT
+						    ? PHILOX_PASS_RETAIN
+						    : 0,
+					    NULL));
 		return 0;
 	}
-	TRY(bed, philox_forward_commit(pass, &ticket));
+	TRY(bed, philox_pass_commit(pass, 0, &ticket));
 	if (event->kind == MATRIX_LOOP)
 		bed->iterations[event->ticket] = FORM_LOOP;
 	if (event->kind == MATRIX_FORWARD || event->kind == MATRIX_LOOP)
@@ -309,13 +310,14 @@ int bed_do_strange(struct matrix_bed *bed, const struct matrix_event *event)
 	struct philox_pass pass;
 
 	if (bed_check_status(bed, event,
-			     philox_backward_begin(site->region, ticket,
-						   site->stream, 0, &pass)) ||
+			     philox_backward_begin(site->region, site->stream,
+						   ticket, 0, &pass)) ||
 	    bed_check_status(bed, event,
-			     philox_recompute_begin(site->region, ticket,
-						    site->stream, 0, &pass)))
+			     philox_backward_begin(site->region, site->stream,
+						   ticket, PHILOX_PASS_RETAIN,
+						   &pass)))
 		return -1;
 	return bed_check_status(
 		bed, event,
-		philox_ticket_release(site->region, ticket, site->stream));
+		philox_ticket_release(site->region, site->stream, ticket));
 }

@@ -35,8 +35,8 @@ static int note_call(struct recorder *recorder, const char *what,
 static int record_copy(struct recorder *recorder, const struct spot *spot,
 		       void *to, const void *from, size_t size)
 {
-	RECORD(recorder, philox_memory_copy(recorder->bed->device, to, from,
-					    size, spot->stream));
+	RECORD(recorder, philox_memory_copy(recorder->bed->device, spot->stream,
+					    to, from, size));
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static int begin_backward(struct recorder *recorder, const struct form_pass *of,
 	else if (of->forward != FORM_NAMED)
 		ticket = recorder->tickets[of->forward];
 	RECORD(recorder,
-	       philox_backward_begin(in, ticket, spot->stream, flags, pass));
+	       philox_backward_begin(in, spot->stream, ticket, flags, pass));
 	if (strchr("NK", of->what))
 		RECORD(recorder, philox_pass_ticket(pass, &recorder->named));
 	return 0;
@@ -159,10 +159,10 @@ static int end_of_pass(struct recorder *recorder, const struct form_pass *of,
 	struct philox_ticket ticket = {0};
 
 	if (!of->is_forward) {
-		RECORD(recorder, philox_backward_commit(pass, 0));
+		RECORD(recorder, philox_pass_commit(pass, 0, NULL));
 		return 0;
 	}
-	RECORD(recorder, philox_forward_commit(pass, &ticket));
+	RECORD(recorder, philox_pass_commit(pass, 0, &ticket));
 	recorder->tickets[of->forward] = ticket;
 	return 0;
 }

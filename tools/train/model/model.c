@@ -52,15 +52,17 @@ void train_copy(struct train_model *model, void *to, const void *from,
 		size_t size)
 {
 	if (!model->status)
-		train_check(model, philox_memory_copy(model->device, to, from,
-						      size, model->stream));
+		train_check(model,
+			    philox_memory_copy(model->device, model->stream, to,
+					       from, size));
 }
 
 void train_set(struct train_model *model, void *to, int value, size_t size)
 {
 	if (!model->status)
-		train_check(model, philox_memory_set(model->device, to, value,
-						     size, model->stream));
+		train_check(model,
+			    philox_memory_set(model->device, model->stream, to,
+					      value, size));
 }
 
 /* Waits even after a failure: queued work may point to the caller's stack. */
@@ -333,7 +335,7 @@ static void draw_parameters(struct train_model *model)
 		return;
 	train_check(model, philox_pass_normal(&pass, 0, PHILOX_DTYPE_F32, all,
 					      0, 1, model->parameters));
-	train_check(model, philox_forward_commit(&pass, NULL));
+	train_check(model, philox_pass_commit(&pass, 0, NULL));
 }
 
 static void scale_parameters(struct train_model *model)

@@ -62,11 +62,12 @@ static enum philox_status begin_native_pass(struct train_pass *pass)
 		return philox_forward_begin(region, model->stream, 0,
 					    &pass->pass);
 	case TRAIN_RECOMPUTE:
-		return philox_recompute_begin(region, *pass->ticket,
-					      model->stream, 0, &pass->pass);
+		return philox_backward_begin(region, model->stream,
+					     *pass->ticket, PHILOX_PASS_RETAIN,
+					     &pass->pass);
 	default:
-		return philox_backward_begin(region, *pass->ticket,
-					     model->stream, 0, &pass->pass);
+		return philox_backward_begin(region, model->stream,
+					     *pass->ticket, 0, &pass->pass);
 	}
 }
 
@@ -103,9 +104,9 @@ void train_end_pass(struct train_pass *pass)
 		philox_pass_abort(&pass->pass);
 	else if (pass->kind == TRAIN_FORWARD)
 		train_check(model,
-			    philox_forward_commit(&pass->pass, pass->ticket));
+			    philox_pass_commit(&pass->pass, 0, pass->ticket));
 	else
-		train_check(model, philox_backward_commit(&pass->pass, 0));
+		train_check(model, philox_pass_commit(&pass->pass, 0, NULL));
 }
 
 /* fill() draws for an operator of a pass, on either stream. */

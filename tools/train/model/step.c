@@ -18,7 +18,7 @@ void train_order(struct train_model *model, philox_event event,
 {
 	if (!model->status)
 		train_check(model,
-			    philox_event_record(model->device, event, first));
+			    philox_event_record(model->device, first, event));
 	if (!model->status)
 		train_check(model,
 			    philox_event_wait(model->device, then, event));
@@ -320,8 +320,8 @@ void train_same_gradient(struct train_model *model, unsigned slot)
 /* --- before the first step ------------------------------------------------ */
 
 /*
- * All products of a step, on nothing. A library loads its kernels when a product
- * first needs them, which not every driver allows during a capture.
+ * All products of a step, on nothing. A library loads its kernels when a
+ * product first needs them, which not every driver allows during a capture.
  */
 static size_t most_floats(const struct train_model *model)
 {
