@@ -52,7 +52,7 @@ struct pool_capture {
 	uint64_t id;
 	uint64_t seen; /* the newest extent at the end of its session */
 	int kept;      /* its session ended well */
-	int over;      /* it failed, or nothing can be left of its graph: known
+	int released;  /* it failed, or nothing can be left of its graph: known
 			  before the device says so */
 	struct lifeline *lifeline;
 	const char *graph; /* its name; NULL: none was made, or it is gone */

@@ -63,7 +63,7 @@ enum philox_status pool_admit(const struct philox_pool *pool,
 
 static int is_gone(const struct pool_capture *capture)
 {
-	return capture->over || lifeline_is_gone(capture->lifeline);
+	return capture->released || lifeline_is_gone(capture->lifeline);
 }
 
 void pool_reap(struct philox_pool *pool)

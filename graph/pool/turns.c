@@ -94,7 +94,7 @@ void pools_detach(struct pool_capture **pools, int gone)
 		pthread_mutex_lock(&pool->lock);
 		*pools = capture->sibling;
 		capture->graph = NULL;
-		capture->over |= gone;
+		capture->released |= gone;
 		pthread_mutex_unlock(&pool->lock);
 	}
 }
@@ -105,7 +105,7 @@ static enum philox_status visit_drop(struct philox_pool *pool, void *with)
 
 	if (!capture)
 		return PHILOX_OK;
-	capture->over = 1;
+	capture->released = 1;
 	pool_settle(pool);
 	return PHILOX_OK;
 }

@@ -14,7 +14,7 @@ struct drawn_span {
 	uint32_t op;
 	uint32_t call;
 	struct philox_span span;
-	int told; /* the operator's overlap is logged */
+	int reported; /* the operator's overlap is logged */
 };
 
 /* That of iteration 0; captured passes have no offset. */
@@ -105,7 +105,7 @@ static const struct drawn_span *find_overlap(const struct drawn_span *drawn,
 		if (old->op != drawn->op ||
 		    !same_pass(&old->pass, &drawn->pass))
 			continue;
-		if (old->told)
+		if (old->reported)
 			return NULL;
 		if (!found && old->call == drawn->call &&
 		    old->pass.iteration == drawn->pass.iteration &&
@@ -135,7 +135,7 @@ void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 	old = find_overlap(drawn, context->spans);
 	if (old)
 		warn_of_overlap(pass, old, span);
-	drawn->told = old != NULL;
+	drawn->reported = old != NULL;
 	drawn->next = context->spans;
 	context->spans = drawn;
 	context_unlock(context);

@@ -18,7 +18,7 @@
 #include "lib/state/state.h"
 
 /* A rank that has sent a text. */
-struct told {
+struct rank_text {
 	struct saved saved;
 	size_t text; /* its number */
 	uint64_t rank;
@@ -26,14 +26,14 @@ struct told {
 
 /* All of them, in ascending order of rank. */
 struct world {
-	struct told *told;
+	struct rank_text *texts;
 	size_t n;
 	int whole; /* each rank is there */
 };
 
 /* The item about which two ranks do not agree. */
 struct dispute {
-	const struct told *one, *other;
+	const struct rank_text *one, *other;
 	enum save_item item;
 	const char *name; /* of a region or table */
 	enum differ_parts part;
@@ -271,25 +271,25 @@ static enum philox_status read_told(struct world *world,
 				    const size_t *sizes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct told *told = &world->told[i];
+		struct rank_text *rank_text = &world->texts[i];
 		enum philox_status status =
 			texts[i] ? save_read_rank(texts[i], sizes[i],
-						  &told->saved)
+						  &rank_text->saved)
 				 : status_set(PHILOX_ERROR_INVALID,
 					      "it is NULL");
 
 		if (status != PHILOX_OK)
 			return status_prefix(status, "text %zu: ", i);
 		world->n++;
-		told->text = i;
-		told->rank = mesh_rank(&told->saved.mesh);
+		rank_text->text = i;
+		rank_text->rank = mesh_rank(&rank_text->saved.mesh);
 	}
 	return PHILOX_OK;
 }
 
 static int compare_ranks(const void *a, const void *b)
 {
-	const struct told *left = a, *right = b;
+	const struct rank_text *left = a, *right = b;
 
 	if (left->rank != right->rank)
 		return left->rank < right->rank ? -1 : 1;
@@ -298,24 +298,24 @@ static int compare_ranks(const void *a, const void *b)
 
 static enum philox_status sort_told(struct world *world)
 {
-	qsort(world->told, world->n, sizeof(*world->told), compare_ranks);
+	qsort(world->texts, world->n, sizeof(*world->texts), compare_ranks);
 	for (size_t i = 1; i < world->n; i++)
-		if (world->told[i - 1].rank == world->told[i].rank)
+		if (world->texts[i - 1].rank == world->texts[i].rank)
 			return status_set(PHILOX_ERROR_INVALID,
 					  "texts %zu and %zu are both of rank "
 					  "%" PRIu64,
-					  world->told[i - 1].text,
-					  world->told[i].text,
-					  world->told[i].rank);
-	world->whole = world->n == mesh_world(&world->told[0].saved.mesh);
+					  world->texts[i - 1].text,
+					  world->texts[i].text,
+					  world->texts[i].rank);
+	world->whole = world->n == mesh_world(&world->texts[0].saved.mesh);
 	return PHILOX_OK;
 }
 
 static void finish_told(struct world *world)
 {
 	for (size_t i = 0; i < world->n; i++)
-		saved_finish(&world->told[i].saved);
-	free(world->told);
+		saved_finish(&world->texts[i].saved);
+	free(world->texts);
 }
 
 /* --- meshes --------------------------------------------------------------- */
@@ -324,13 +324,13 @@ static void finish_told(struct world *world)
 static enum philox_status explain_mesh(const struct world *world,
 				       const struct difference *found)
 {
-	const struct saved *first = &world->told[0].saved;
+	const struct saved *first = &world->texts[0].saved;
 	struct sides sides = {.of = "text"};
 	struct difference other;
 
 	for (size_t i = 0; i < world->n; i++) {
 		const int differs =
-			differ_mesh(&first->mesh, &world->told[i].saved.mesh,
+			differ_mesh(&first->mesh, &world->texts[i].saved.mesh,
 				    DIFFER_SHAPE, &other);
 
 		count_side(&sides, i, differs ? &other : NULL, found);
@@ -343,8 +343,8 @@ static enum philox_status compare_meshes_told(const struct world *world)
 	struct difference found;
 
 	for (size_t i = 1; i < world->n; i++)
-		if (differ_mesh(&world->told[0].saved.mesh,
-				&world->told[i].saved.mesh, DIFFER_SHAPE,
+		if (differ_mesh(&world->texts[0].saved.mesh,
+				&world->texts[i].saved.mesh, DIFFER_SHAPE,
 				&found))
 			return explain_mesh(world, &found);
 	return PHILOX_OK;
@@ -352,7 +352,7 @@ static enum philox_status compare_meshes_told(const struct world *world)
 
 /* --- what ought to agree -------------------------------------------------- */
 
-static int on_other_stages(const struct told *a, const struct told *b)
+static int on_other_stages(const struct rank_text *a, const struct rank_text *b)
 {
 	const struct philox_mesh *left = &a->saved.mesh;
 	const struct philox_mesh *right = &b->saved.mesh;
@@ -365,9 +365,9 @@ static int on_other_stages(const struct told *a, const struct told *b)
 }
 
 /* Two ranks differ along an axis along which a region of the first does. */
-static int has_own_numbers(const struct told *a,
+static int has_own_numbers(const struct rank_text *a,
 			   const struct saved_region *region,
-			   const struct told *b)
+			   const struct rank_text *b)
 {
 	for (size_t i = 0; i < region->n_axes; i++) {
 		const char *axis = a->saved.axes[region->axis + i];
@@ -379,8 +379,9 @@ static int has_own_numbers(const struct told *a,
 	return 0;
 }
 
-static int dispute_pair(const struct saved_pair *pair, const struct told *a,
-			const struct told *b, struct dispute *dispute)
+static int dispute_pair(const struct saved_pair *pair,
+			const struct rank_text *a, const struct rank_text *b,
+			struct dispute *dispute)
 {
 	dispute->item = pair->item;
 	dispute->name = saved_name(pair->in_a ? pair->in_a : pair->in_b);
@@ -394,7 +395,7 @@ static int dispute_pair(const struct saved_pair *pair, const struct told *a,
 	       differ_pair(pair, DIFFER_STATES, &dispute->found);
 }
 
-static int dispute_items(const struct told *a, const struct told *b,
+static int dispute_items(const struct rank_text *a, const struct rank_text *b,
 			 enum save_item item, struct dispute *dispute)
 {
 	struct saved_pair pair = {.a = &a->saved, .b = &b->saved, .item = item};
@@ -406,7 +407,7 @@ static int dispute_items(const struct told *a, const struct told *b,
 }
 
 /* Whether two ranks do not agree, and about what. */
-static int dispute_ranks(const struct told *a, const struct told *b,
+static int dispute_ranks(const struct rank_text *a, const struct rank_text *b,
 			 struct dispute *dispute)
 {
 	memset(dispute, 0, sizeof(*dispute));
@@ -425,13 +426,14 @@ static int dispute_ranks(const struct told *a, const struct told *b,
 static int dispute_neighbours(const struct world *world, size_t rank,
 			      struct dispute *dispute)
 {
-	const struct told *told = &world->told[rank];
-	const struct philox_mesh *mesh = &told->saved.mesh;
+	const struct rank_text *rank_text = &world->texts[rank];
+	const struct philox_mesh *mesh = &rank_text->saved.mesh;
 	size_t stride = 1;
 
 	for (uint32_t i = mesh->n_axes; i--; stride *= mesh->axes[i].size)
 		if (mesh->axes[i].coordinate &&
-		    dispute_ranks(&world->told[rank - stride], told, dispute))
+		    dispute_ranks(&world->texts[rank - stride], rank_text,
+				  dispute))
 			return 1;
 	return 0;
 }
@@ -446,9 +448,9 @@ static int find_in_whole(const struct world *world, struct dispute *dispute)
 
 /* --- finding two ranks of a part of the world ----------------------------- */
 
-static unsigned axes_with_stages(const struct told *told)
+static unsigned axes_with_stages(const struct rank_text *rank_text)
 {
-	const struct philox_mesh *mesh = &told->saved.mesh;
+	const struct philox_mesh *mesh = &rank_text->saved.mesh;
 	unsigned axes = 0;
 
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
@@ -458,14 +460,14 @@ static unsigned axes_with_stages(const struct told *told)
 }
 
 /* Along these axes, ranks need not have the same states of a region. */
-static unsigned axes_apart(const struct told *told,
+static unsigned axes_apart(const struct rank_text *rank_text,
 			   const struct saved_region *region)
 {
-	const struct philox_mesh *mesh = &told->saved.mesh;
-	unsigned axes = axes_with_stages(told);
+	const struct philox_mesh *mesh = &rank_text->saved.mesh;
+	unsigned axes = axes_with_stages(rank_text);
 
 	for (size_t i = 0; i < region->n_axes; i++) {
-		const char *name = told->saved.axes[region->axis + i];
+		const char *name = rank_text->saved.axes[region->axis + i];
 		const struct philox_axis *axis = mesh_find(mesh, name);
 
 		if (axis)
@@ -478,16 +480,17 @@ static enum philox_status make_firsts(const struct world *world,
 				      struct firsts *firsts)
 {
 	enum philox_status status =
-		make_firsts_along(firsts, axes_with_stages(&world->told[0]));
+		make_firsts_along(firsts, axes_with_stages(&world->texts[0]));
 
 	for (size_t i = 0; i < world->n; i++) {
-		const struct told *told = &world->told[i];
+		const struct rank_text *rank_text = &world->texts[i];
 
 		for (size_t k = 0;
-		     status == PHILOX_OK && k < told->saved.n_regions; k++)
+		     status == PHILOX_OK && k < rank_text->saved.n_regions; k++)
 			status = make_firsts_along(
 				firsts,
-				axes_apart(told, &told->saved.regions[k]));
+				axes_apart(rank_text,
+					   &rank_text->saved.regions[k]));
 	}
 	return status;
 }
@@ -496,17 +499,19 @@ static enum philox_status make_firsts(const struct world *world,
 static int disputes_states(const struct world *world,
 			   const struct firsts *firsts, size_t rank)
 {
-	const struct told *told = &world->told[rank];
+	const struct rank_text *rank_text = &world->texts[rank];
 	struct difference found;
 
-	for (size_t i = 0; i < told->saved.n_regions; i++) {
-		const struct saved_region *region = &told->saved.regions[i];
-		const unsigned axes = axes_apart(told, region);
-		const struct told *first =
-			&world->told[firsts->along[axes][rank]];
+	for (size_t i = 0; i < rank_text->saved.n_regions; i++) {
+		const struct saved_region *region =
+			&rank_text->saved.regions[i];
+		const unsigned axes = axes_apart(rank_text, region);
+		const struct rank_text *first =
+			&world->texts[firsts->along[axes][rank]];
 
 		if (differ_region(&first->saved, &first->saved.regions[i],
-				  &told->saved, region, DIFFER_STATES, &found))
+				  &rank_text->saved, region, DIFFER_STATES,
+				  &found))
 			return 1;
 	}
 	return 0;
@@ -516,14 +521,14 @@ static int disputes_states(const struct world *world,
 static int disputes_lower(const struct world *world,
 			  const struct firsts *firsts, size_t rank)
 {
-	const struct told *told = &world->told[rank];
-	const unsigned stages = axes_with_stages(told);
+	const struct rank_text *rank_text = &world->texts[rank];
+	const unsigned stages = axes_with_stages(rank_text);
 	const size_t first = firsts->along[stages][rank];
 	struct dispute any;
 
-	return differ_generators(&world->told[0].saved, &told->saved,
+	return differ_generators(&world->texts[0].saved, &rank_text->saved,
 				 &any.found) ||
-	       dispute_ranks(&world->told[first], told, &any) ||
+	       dispute_ranks(&world->texts[first], rank_text, &any) ||
 	       disputes_states(world, firsts, rank);
 }
 
@@ -532,7 +537,8 @@ static int dispute_lower(const struct world *world, size_t rank,
 			 struct dispute *dispute)
 {
 	for (size_t i = 0; i < rank; i++)
-		if (dispute_ranks(&world->told[i], &world->told[rank], dispute))
+		if (dispute_ranks(&world->texts[i], &world->texts[rank],
+				  dispute))
 			return 1;
 	return 0;
 }
@@ -550,7 +556,7 @@ static int find_with_firsts(const struct world *world,
 static enum philox_status find_in_part(const struct world *world, int *found,
 				       struct dispute *dispute)
 {
-	struct firsts firsts = {.mesh = &world->told[0].saved.mesh,
+	struct firsts firsts = {.mesh = &world->texts[0].saved.mesh,
 				.n = world->n};
 	uint64_t *ranks = calloc(world->n, sizeof(*ranks));
 	enum philox_status status;
@@ -560,7 +566,7 @@ static enum philox_status find_in_part(const struct world *world, int *found,
 				  "no memory for the ranks of %zu text%s",
 				  world->n, status_s(world->n));
 	for (size_t i = 0; i < world->n; i++)
-		ranks[i] = world->told[i].rank;
+		ranks[i] = world->texts[i].rank;
 	firsts.ranks = ranks;
 	status = make_firsts(world, &firsts);
 	if (status == PHILOX_OK)
@@ -583,41 +589,43 @@ static enum philox_status find_dispute(const struct world *world, int *found,
 
 /* The item of a dispute; NULL: there is none of its name. */
 static const void *find_item(const struct dispute *dispute,
-			     const struct told *told)
+			     const struct rank_text *rank_text)
 {
 	const void *item;
 
-	for (size_t i = 0; (item = saved_item(&told->saved, dispute->item, i));
-	     i++)
+	for (size_t i = 0;
+	     (item = saved_item(&rank_text->saved, dispute->item, i)); i++)
 		if (!strcmp(saved_name(item), dispute->name))
 			break;
 	return item;
 }
 
 /* Whether a rank ought to agree with those of a dispute about its item. */
-static int is_concerned(const struct dispute *dispute, const struct told *told)
+static int is_concerned(const struct dispute *dispute,
+			const struct rank_text *rank_text)
 {
 	if (dispute->item == SAVE_GENERATORS)
 		return 1;
-	if (on_other_stages(dispute->one, told))
+	if (on_other_stages(dispute->one, rank_text))
 		return 0;
 	return dispute->part == DIFFER_SHAPE ||
 	       !has_own_numbers(dispute->one, find_item(dispute, dispute->one),
-				told);
+				rank_text);
 }
 
 /* Whether it does not agree with the first of them about the item. */
-static int disputes(const struct dispute *dispute, const struct told *told,
-		    struct difference *found)
+static int disputes(const struct dispute *dispute,
+		    const struct rank_text *rank_text, struct difference *found)
 {
-	const struct told *one = dispute->one;
-	struct saved_pair pair = {
-		.a = &one->saved, .b = &told->saved, .item = dispute->item};
+	const struct rank_text *one = dispute->one;
+	struct saved_pair pair = {.a = &one->saved,
+				  .b = &rank_text->saved,
+				  .item = dispute->item};
 
 	if (dispute->item == SAVE_GENERATORS)
-		return differ_generators(&one->saved, &told->saved, found);
+		return differ_generators(&one->saved, &rank_text->saved, found);
 	pair.in_a = find_item(dispute, one);
-	pair.in_b = find_item(dispute, told);
+	pair.in_b = find_item(dispute, rank_text);
 	return differ_pair(&pair,
 			   pair.item == SAVE_TABLE
 				   ? DIFFER_SHAPE
@@ -633,13 +641,13 @@ static enum philox_status explain_dispute(const struct world *world,
 	char along[128];
 
 	for (size_t i = 0; i < world->n; i++) {
-		const struct told *told = &world->told[i];
+		const struct rank_text *rank_text = &world->texts[i];
 		int differs;
 
-		if (!is_concerned(dispute, told))
+		if (!is_concerned(dispute, rank_text))
 			continue;
-		differs = disputes(dispute, told, &own);
-		count_side(&sides, told->rank, differs ? &own : NULL,
+		differs = disputes(dispute, rank_text, &own);
+		count_side(&sides, rank_text->rank, differs ? &own : NULL,
 			   &dispute->found);
 	}
 	say_along(&dispute->one->saved.mesh, &dispute->other->saved.mesh, along,
@@ -669,10 +677,10 @@ static enum philox_status explain_told(struct world *world,
 enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 				 size_t n)
 {
-	struct world world = {.told = calloc(n, sizeof(*world.told))};
+	struct world world = {.texts = calloc(n, sizeof(*world.texts))};
 	enum philox_status status;
 
-	if (!world.told)
+	if (!world.texts)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for %zu text%s", n, status_s(n));
 	status = explain_told(&world, texts, sizes, n);

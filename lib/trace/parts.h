@@ -24,7 +24,7 @@ struct timeline_slice {
 	uint64_t since;
 	const struct timeline_lane *from; /* of a use: its ticket's forward */
 	uint64_t from_time;
-	int over;
+	int ended;
 	struct timeline_slice **parts;
 	size_t n_parts;
 	char *text; /* of a use: its event; else the key */

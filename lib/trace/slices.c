@@ -275,7 +275,7 @@ void timeline_end_slice(struct timeline *timeline, struct timeline_slice *slice,
 	item.outcome = outcome;
 	timeline->take(timeline->user, &item);
 	slice->lane->busy = 0;
-	slice->over = 1;
+	slice->ended = 1;
 }
 
 struct timeline_slice *timeline_find_slice(const struct timeline *timeline,

@@ -132,7 +132,7 @@ static void end_captured(struct timeline *timeline,
 	struct timeline_slice *slice =
 		capture ? timeline_find_part(capture, step, "pass") : NULL;
 
-	if (slice && !slice->over)
+	if (slice && !slice->ended)
 		timeline_end_slice(timeline, slice, step, step->outcome);
 	else
 		timeline_mark(timeline, step);
@@ -144,7 +144,7 @@ static void close_capture(struct timeline *timeline,
 			  const struct timeline_step *step, const char *outcome)
 {
 	for (size_t i = 0; i < capture->n_parts; i++)
-		if (!capture->parts[i]->over)
+		if (!capture->parts[i]->ended)
 			timeline_end_slice(timeline, capture->parts[i], step,
 					   outcome);
 	timeline_end_slice(timeline, capture, step, outcome);

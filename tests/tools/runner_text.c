@@ -142,7 +142,8 @@ Test(runner_text, holds_what_the_text_says)
 	cr_assert(read.mode == TEXT_VERIFY && read.n_functions == 2);
 	f = read.functions;
 	cr_assert_str_eq(f->name, "f \"g\"");
-	cr_assert(f->mode == PHILOX_MODE_BACKWARD && !f->gone && f[1].gone);
+	cr_assert(f->mode == PHILOX_MODE_BACKWARD && !f->destroyed &&
+		  f[1].destroyed);
 	cr_assert(f->policy.again == PHILOX_NEVER && f->policy.bytes == 6);
 	cr_assert(f->counts.missed_agreed == 9 && f->counts.unverified == 3);
 	cr_assert(f->counts.keys == 2 && f->counts.recordings == 2);

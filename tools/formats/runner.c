@@ -270,7 +270,7 @@ static void read_function_line(struct runner_reader *at,
 			      "functions count from 1: this is function %zu",
 			      at->text->n_functions + 1);
 	fields_read(reader, text_function_fields, function, FIELDS_APART);
-	if (function->gone && (function->keys.n || function->recordings.n))
+	if (function->destroyed && (function->keys.n || function->recordings.n))
 		reader_refuse(reader, "%s",
 			      "a function that is gone has neither keys nor "
 			      "recordings");

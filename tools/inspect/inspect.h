@@ -14,7 +14,7 @@
 struct inspect_ticket {
 	uint64_t serial;
 	size_t since; /* index of the event that committed it */
-	int over;
+	int ended;
 };
 
 /* One region of one context; times are in events of the context. */

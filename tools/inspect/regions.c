@@ -72,7 +72,7 @@ static void compact(struct inspect_region *region)
 	    2 * region->pending > region->n_tickets)
 		return;
 	for (size_t i = 0; i < region->n_tickets; i++)
-		if (!region->tickets[i].over)
+		if (!region->tickets[i].ended)
 			region->tickets[kept++] = region->tickets[i];
 	region->n_tickets = kept;
 }
@@ -132,17 +132,17 @@ static void end_ticket(struct inspect_region *region, uint64_t serial,
 	if (place == region->n_tickets)
 		return;
 	ticket = &region->tickets[place];
-	if (ticket->serial != serial || ticket->over)
+	if (ticket->serial != serial || ticket->ended)
 		return;
 	note_wait(region, ticket->since, now);
-	ticket->over = 1;
+	ticket->ended = 1;
 	region->pending--;
 }
 
 static void end_all_tickets(struct inspect_region *region, size_t now)
 {
 	for (size_t i = 0; i < region->n_tickets; i++)
-		if (!region->tickets[i].over)
+		if (!region->tickets[i].ended)
 			note_wait(region, region->tickets[i].since, now);
 	region->n_tickets = 0;
 	region->pending = 0;
@@ -276,7 +276,7 @@ static void find_oldest(struct inspect_region *region, size_t last)
 	for (size_t i = 0; !region->oldest && i < region->n_tickets; i++) {
 		const struct inspect_ticket *ticket = &region->tickets[i];
 
-		if (ticket->over)
+		if (ticket->ended)
 			continue;
 		region->oldest = ticket->serial;
 		region->oldest_for = last - ticket->since;

@@ -79,7 +79,7 @@ static void json_function(struct json *json, const struct runner_text *text,
 	json_object(json, NULL);
 	json_string(json, "name", function->name);
 	json_string(json, "mode", function_modes[function->mode]);
-	json_bool(json, "destroyed", function->gone);
+	json_bool(json, "destroyed", function->destroyed);
 	for (unsigned i = 0; function_flags[i]; i++)
 		json_bool(json, function_flags[i], function->flags >> i & 1);
 	json_fields(json, text_reason_fields, function);

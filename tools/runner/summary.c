@@ -66,7 +66,7 @@ static struct philox_function_stats sum_counts(const struct runner_text *text)
 		sum.replay += one->replay;
 		sum.failed += one->failed;
 		sum.keys += one->keys;
-		sum.bytes += text->functions[i].gone ? 0 : one->bytes;
+		sum.bytes += text->functions[i].destroyed ? 0 : one->bytes;
 	}
 	return sum;
 }
@@ -183,14 +183,14 @@ static void print_function(FILE *out, const struct runner_text *text,
 		function->flags & PHILOX_FUNCTION_EAGER ? ", always eager" : "",
 		function->flags & PHILOX_FUNCTION_COLLECTIVE ? ", collective"
 							     : "",
-		function->gone ? ", destroyed" : "");
+		function->destroyed ? ", destroyed" : "");
 	print_kinds(out, "  ", counts);
 	print_misses(out, counts);
 	if (*function->reason)
 		fprintf(out, "  last reason: %s\n",
 			journal_name(function->reason).text);
 	print_verified(out, counts);
-	if (function->gone)
+	if (function->destroyed)
 		return;
 	fprintf(out,
 		"  keys %zu, recordings %zu, of which never replayed %" PRIu64

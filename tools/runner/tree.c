@@ -167,7 +167,7 @@ static void place_others(struct growing *growing)
 
 	for (size_t i = 0; i < text->n_functions; i++)
 		if (!text->functions[i].recordings.n &&
-		    !text->functions[i].gone)
+		    !text->functions[i].destroyed)
 			growing->calls[i] =
 				add_node(growing->tree, TREE_CALLS, i);
 	for (size_t i = 0; i < text->n_sources; i++)

@@ -34,7 +34,7 @@ const struct field text_runner_fields[] = {
 
 const struct field text_function_fields[] = {
 	{FIELD(TEXT, struct text_function, name, NULL), .what = "name"},
-	{FIELD(EITHER, struct text_function, gone, NULL), .words = there},
+	{FIELD(EITHER, struct text_function, destroyed, NULL), .words = there},
 	{FIELD(CHOICE, struct text_function, mode, NULL),
 	 .words = function_modes},
 	{NUMBER(text_function, "flags", flags)},

@@ -448,7 +448,7 @@ static void copy_function(struct text_copying *copying, size_t index)
 	struct text_function *to = &copying->text->functions[index];
 
 	memcpy(to->name, function->name, sizeof(to->name));
-	to->gone = function->destroyed != 0;
+	to->destroyed = function->destroyed != 0;
 	to->mode = function->mode;
 	to->flags = function->flags;
 	to->policy = function->policy;

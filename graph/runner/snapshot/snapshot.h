@@ -154,7 +154,7 @@ struct text_recording {
 
 struct text_function {
 	char name[64];
-	int gone;
+	int destroyed;
 	uint32_t mode, flags;
 	struct philox_policy policy;
 	struct philox_function_stats counts; /* without times */

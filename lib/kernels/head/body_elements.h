@@ -13,14 +13,14 @@
 PHILOX_FN void body_report(struct head_report *report, uint64_t number)
 {
 	uint64_t count = HEAD_ADD(&report->repeats, 1) + 1;
-	uint64_t told;
+	uint64_t reported;
 
 	do {
-		told = count;
+		reported = count;
 		HEAD_TELL(&report->sequence, number);
-		HEAD_TELL(&report->count, told);
+		HEAD_TELL(&report->count, reported);
 		count = HEAD_LOAD(&report->repeats);
-	} while (count != told);
+	} while (count != reported);
 }
 
 /* body_state() is a cell in iteration `index`, of `limit`. */

@@ -77,14 +77,14 @@ PHILOX_FN void head_report(struct head_control *control)
 {
 	struct head_report *report = control->report;
 	uint64_t count = HEAD_ADD(&report->repeats, 1) + 1;
-	uint64_t told;
+	uint64_t reported;
 
 	do {
-		told = count;
+		reported = count;
 		HEAD_TELL(&report->sequence, HEAD_LOAD(&control->sequence));
-		HEAD_TELL(&report->count, told);
+		HEAD_TELL(&report->count, reported);
 		count = HEAD_LOAD(&report->repeats);
-	} while (count != told);
+	} while (count != reported);
 }
 
 /* Fills the cells of n entries; the host does it with vectors. */

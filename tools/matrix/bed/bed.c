@@ -104,7 +104,7 @@ static int check_saved(struct matrix_bed *bed, const struct matrix_view *view)
 	for (unsigned i = 0; i < view->next; i++) {
 		const struct matrix_story *story = &view->of[i];
 		unsigned expected =
-			story->made && story->over && !story->readers;
+			story->made && story->ended && !story->readers;
 
 		if (bed->released[i] != expected)
 			return bed_complain(

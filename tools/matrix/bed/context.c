@@ -170,7 +170,7 @@ static int attach_again(struct matrix_bed *bed, const struct matrix_view *view)
 	for (unsigned i = 0; i < view->next; i++) {
 		const struct matrix_story *story = &view->of[i];
 
-		if (!story->made || story->over)
+		if (!story->made || story->ended)
 			continue;
 		if (bed->released[i] != 1)
 			return bed_complain(

@@ -527,7 +527,7 @@ void matrix_close(struct matrix_run *run)
 	end_open(run);
 	matrix_look(run, &view);
 	for (unsigned i = 0; i < view.next; i++)
-		if (view.of[i].made && !view.of[i].over)
+		if (view.of[i].made && !view.of[i].ended)
 			push_for(run, MATRIX_BACKWARD, i, view.of[i].region);
 	for (unsigned i = 0; i < view.next; i++) {
 		if (!view.of[i].known)

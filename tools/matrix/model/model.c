@@ -87,8 +87,8 @@ static void tell_forward(struct matrix_story *story, struct matrix_draw draw,
 	if (story->open)
 		return;
 	story->made = succeeds(event);
-	story->over = !story->made;
-	if (event->how == MATRIX_IN_GRAPH && story->over)
+	story->ended = !story->made;
+	if (event->how == MATRIX_IN_GRAPH && story->ended)
 		story->known = 0;
 }
 
@@ -113,14 +113,14 @@ static void tell_pass(struct matrix_story *story,
 			story->consuming = 0;
 	}
 	if (consuming && is_done(event))
-		story->over = 1;
+		story->ended = 1;
 }
 
 static void tell_remake(struct matrix_view *view, unsigned region)
 {
 	for (unsigned i = 0; i < view->next; i++)
 		if (view->of[i].known && view->of[i].region == region)
-			view->of[i].over = 1;
+			view->of[i].ended = 1;
 }
 
 /*
@@ -171,25 +171,25 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 		break;
 	case MATRIX_BODIES:
 		if (is_done(event) && form_of(event->form)->consumes)
-			other->over = 1;
+			other->ended = 1;
 		break;
 	case MATRIX_MIXED:
 	case MATRIX_EXCHANGE:
 		if (is_done(event))
-			other->over = 1;
+			other->ended = 1;
 		break;
 	case MATRIX_DOUBLE:
-		other->over = 1;
+		other->ended = 1;
 		if (is_done(event))
-			named->over = 1;
+			named->ended = 1;
 		break;
 	case MATRIX_LINKED:
 	case MATRIX_NESTED:
 		if (is_done(event))
-			named->over = 1;
+			named->ended = 1;
 		break;
 	case MATRIX_RELEASE:
-		named->over = 1;
+		named->ended = 1;
 		break;
 	case MATRIX_REMAKE:
 		tell_remake(view, event->region);
@@ -199,7 +199,8 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 /* A ticket takes room until it is over and no pass reads it. */
 static int takes_room(const struct matrix_story *story)
 {
-	return story->open || (story->made && (!story->over || story->readers));
+	return story->open ||
+	       (story->made && (!story->ended || story->readers));
 }
 
 static void count_pending(struct matrix_view *view)
@@ -254,7 +255,7 @@ static int is_claimed(const struct matrix_story *story)
 static enum philox_status may_read(const struct matrix_story *story,
 				   int consuming)
 {
-	if (story->over)
+	if (story->ended)
 		return PHILOX_ERROR_RELEASED;
 	if (story->open)
 		return PHILOX_ERROR_STATE;

@@ -250,7 +250,7 @@ struct matrix_story {
 	uint8_t known;     /* its ticket can be named */
 	uint8_t open;      /* the forward has begun and not ended */
 	uint8_t made;      /* it was pending at some time */
-	uint8_t over;      /* aborted, used up, released, or region remade */
+	uint8_t ended;     /* aborted, used up, released, or region remade */
 	uint8_t readers;   /* backwards and recomputes of it that are open */
 	uint8_t consuming; /* one of them will use it up */
 	uint8_t iterations;
