@@ -120,13 +120,14 @@ free_context:
  * still there. Tables end before graphs: nothing launches them any more. In a
  * fork nothing is freed: the context may be in the middle of a change.
  */
-void philox_context_destroy(struct philox_context *context)
+enum philox_status philox_context_destroy(struct philox_context *context)
 {
 	struct philox_device *device;
 	const char *before;
 
-	if (!context || fork_is_child(context->device))
-		return;
+	if (!context)
+		return PHILOX_OK;
+	NEED_PROCESS(context);
 	device = context->device;
 	context_end_regions(context);
 	before = device_within(__func__);
@@ -143,4 +144,5 @@ void philox_context_destroy(struct philox_context *context)
 	context_finish(context);
 	free(context);
 	device_release(device);
+	return PHILOX_OK;
 }

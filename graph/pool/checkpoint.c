@@ -60,12 +60,14 @@ enum philox_status philox_pool_checkpoint_create(
 	return pool_report(pool, make_checkpoint(pool, checkpoint), 0);
 }
 
-void philox_pool_checkpoint_destroy(struct philox_pool_checkpoint *checkpoint)
+enum philox_status philox_pool_checkpoint_destroy(
+	struct philox_pool_checkpoint *checkpoint)
 {
 	if (!checkpoint)
-		return;
+		return PHILOX_OK;
 	pool_checkpoint_free(checkpoint->blocks);
 	free(checkpoint);
+	return PHILOX_OK;
 }
 
 /* --- restoring, with the pool's lock --------------------------------------- */

@@ -45,10 +45,12 @@ PHILOX_API enum philox_status philox_context_create(
  * and generators; NULL is allowed. Every pending ticket's saved context is
  * released; tickets that were still pending are reported through the log. Work
  * that uses the context's cells must have finished: synchronise first. Adopted
- * graphs still belong to the caller but may no longer be launched. Not legal
- * during capture.
+ * graphs still belong to the caller but may no longer be launched. Errors:
+ * PHILOX_ERROR_STATE in a child of fork(), which has destroyed nothing. Not
+ * legal during capture.
  */
-PHILOX_API void philox_context_destroy(struct philox_context *context);
+PHILOX_API enum philox_status philox_context_destroy(
+	struct philox_context *context);
 
 /*
  * philox_context_device() returns the device a context was made on. Legal
@@ -72,8 +74,8 @@ enum philox_log_level {
  * fields at the end.
  */
 struct philox_log_entry {
-	enum philox_log_level level;
-	enum philox_status status; /* of the call, when level is ERROR */
+	uint32_t level;  /* enum philox_log_level */
+	uint32_t status; /* enum philox_status: of the call, when level is ERROR */
 	const char *event;         /* "error", "capture begun", ... */
 	const char *text;          /* a sentence that names everything */
 	const char *device;

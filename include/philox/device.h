@@ -41,9 +41,9 @@
  * threads of its streams are not there, and CUDA does not work in the child.
  * Calls on the device, and on contexts, regions, passes, tables and graphs made
  * on it, give PHILOX_ERROR_STATE and change nothing; they never wait, whatever
- * the parent's other threads were doing. philox_context_destroy() returns at
- * once and philox_device_close() refuses: what the objects hold goes when the
- * child ends, by exit(), _exit() or exec. philox_region_cell_count() is 0 there
+ * the parent's other threads were doing. So do philox_context_destroy() and
+ * philox_device_close(): what the objects hold goes when the child ends, by
+ * exit(), _exit() or exec. philox_region_cell_count() is 0 there
  * and philox_region_cell_index() SIZE_MAX; other calls that return a name,
  * number or handle still do, and the memory of a host device is there, as the
  * child's own copy. The child may open a host device of its own and make

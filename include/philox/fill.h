@@ -166,8 +166,8 @@ struct philox_layout_desc;
  */
 struct philox_fill_desc {
 	size_t size; /* sizeof(this struct) */
-	enum philox_dist dist;
-	enum philox_dtype dtype;
+	uint32_t dist;  /* enum philox_dist */
+	uint32_t dtype; /* enum philox_dtype */
 	struct philox_span span;
 	void *out;      /* the span's elements of device memory, aligned to
 			   the dtype */
@@ -369,7 +369,7 @@ enum philox_layout_kind {
  */
 struct philox_layout_desc {
 	size_t size; /* sizeof(this struct) */
-	enum philox_layout_kind kind;
+	uint32_t kind; /* enum philox_layout_kind */
 	uint32_t threads; /* CURAND_DEVICE: T, or 0 */
 	/* PYTORCH: the GPU's multiprocessors, and how many threads each holds
 	 * (cudaDevAttrMultiProcessorCount, MaxThreadsPerMultiProcessor): 132

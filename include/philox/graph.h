@@ -424,7 +424,7 @@ enum philox_conditional_kind {
  */
 struct philox_conditional_desc {
 	size_t size; /* sizeof(this struct) */
-	enum philox_conditional_kind kind;
+	uint32_t kind;   /* enum philox_conditional_kind */
 	uint32_t bodies; /* IF: 1 or 2; SWITCH: 1 .. 1024; 0: 1 */
 	uint32_t limit;  /* runs of each body in one launch, at most; needed
 				 for a WHILE; 0 otherwise: as often as the body

@@ -235,7 +235,7 @@ enum philox_shard_cut {
 /* struct philox_shard_dim is one dimension of a tensor, and how it is cut. */
 struct philox_shard_dim {
 	uint64_t extent;           /* indices, of the whole tensor; may be 0 */
-	enum philox_shard_cut cut; /* WHOLE: the other fields are ignored */
+	uint32_t cut; /* enum philox_shard_cut; WHOLE ignores the rest */
 	uint32_t parts;            /* at least 1: ranks along an axis */
 	uint32_t part;             /* below parts: the coordinate along it */
 	uint32_t reserved;         /* 0 */

@@ -292,7 +292,7 @@ PHILOX_API enum philox_status philox_pool_session_end(
  */
 PHILOX_API enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint);
-PHILOX_API void philox_pool_checkpoint_destroy(
+PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
 	struct philox_pool_checkpoint *kept);
 
 /*

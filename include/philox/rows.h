@@ -229,8 +229,8 @@ struct philox_row_list {
  */
 struct philox_row_fill_desc {
 	size_t size; /* sizeof(this struct) */
-	enum philox_dist dist;
-	enum philox_dtype dtype;
+	uint32_t dist;  /* enum philox_dist */
+	uint32_t dtype; /* enum philox_dtype */
 	uint64_t first;         /* 0, but for parts of a larger draw */
 	uint64_t count;         /* values per entry, at most */
 	const uint32_t *counts; /* device array of n; NULL: `count` for all */
@@ -374,7 +374,7 @@ PHILOX_API enum philox_status philox_rows_check(
 struct philox_sample_desc {
 	size_t size;               /* sizeof(this struct) */
 	const void *logits;        /* entry i begins at element i * pitch */
-	enum philox_dtype dtype;   /* of the logits: F32, BF16, F16 */
+	uint32_t dtype;   /* enum philox_dtype of the logits: F32, BF16, F16 */
 	uint32_t vocab;            /* columns, 1 .. 2^31 - 1 */
 	uint32_t first;            /* vocabulary index of column 0 */
 	uint64_t pitch;            /* elements from entry to entry, >= vocab */
