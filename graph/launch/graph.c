@@ -256,7 +256,7 @@ size_t philox_graph_pass_count(const struct philox_graph *graph)
 	return graph ? graph->n_uses : 0;
 }
 
-enum philox_status philox_graph_pass_info(const struct philox_graph *graph,
+enum philox_status philox_graph_get_pass_info(const struct philox_graph *graph,
 					  size_t index,
 					  struct philox_graph_pass_info *info)
 {

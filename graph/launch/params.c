@@ -216,7 +216,7 @@ enum philox_status philox_graph_param_index(const struct philox_graph *graph,
 			    NULL);
 }
 
-enum philox_status philox_graph_param_info(const struct philox_graph *graph,
+enum philox_status philox_graph_get_param_info(const struct philox_graph *graph,
 					   size_t index,
 					   struct philox_graph_param_info *info)
 {

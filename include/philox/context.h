@@ -75,7 +75,7 @@ enum philox_log_level {
  */
 struct philox_log_entry {
 	uint32_t level;  /* enum philox_log_level */
-	uint32_t status; /* enum philox_status: of the call, when level is ERROR */
+	uint32_t status; /* enum philox_status, when level is ERROR */
 	const char *event;         /* "error", "capture begun", ... */
 	const char *text;          /* a sentence that names everything */
 	const char *device;

@@ -315,7 +315,7 @@ PHILOX_FN struct philox_f64x2 philox_or_poison2(struct philox_state state,
 	return x;
 }
 
-/* --- two elements --------------------------------------------------------- */
+/* --- f64: two elements ---------------------------------------------------- */
 
 /*
  * philox_uniform2() draws numbers from [0, 1), multiples of 2^-53. For another
@@ -386,7 +386,7 @@ PHILOX_FN struct philox_f64x2 philox_gumbel2(struct philox_state state,
 	return philox_or_poison2(state, x);
 }
 
-/* --- one element ---------------------------------------------------------- */
+/* --- f64: one element ----------------------------------------------------- */
 
 /* These are the functions above for one element. */
 PHILOX_FN double philox_uniform_f64_at(struct philox_state state,
@@ -530,7 +530,7 @@ PHILOX_FN struct philox_interval philox_interval_u64(uint64_t from, uint64_t to)
 	return interval;
 }
 
-/* --- drawing again -------------------------------------------------------- */
+/* --- integers: drawing again ---------------------------------------------- */
 
 /*
  * philox_integer_again() is the place in the range of an element whose first
@@ -598,7 +598,7 @@ PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
 	return interval.from + place;
 }
 
-/* --- a block, or one element ---------------------------------------------- */
+/* --- integers: a block, or one element ------------------------------------ */
 
 /* philox_integers4() draws the four 32-bit integers of a block. */
 PHILOX_FN struct philox_words philox_integers4(struct philox_state state,

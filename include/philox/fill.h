@@ -135,7 +135,7 @@ struct philox_span {
 	uint64_t row_stride; /* elements from row to row, at least count */
 };
 
-/* philox_span_elements() makes the span of `count` elements beginning at `first`. */
+/* philox_span_elements() makes the span of `count` elements from `first` on. */
 static inline struct philox_span philox_span_elements(uint64_t first,
 						      uint64_t count)
 {

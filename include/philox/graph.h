@@ -205,12 +205,12 @@ PHILOX_API enum philox_status philox_graph_epilogue(
 
 /*
  * philox_graph_pass_count() returns how many passes a graph holds;
- * philox_graph_pass_info() describes one of them. Errors: PHILOX_ERROR_INVALID
- * (an index out of range, a size of *info that cannot be). Legal during
- * capture.
+ * philox_graph_get_pass_info() describes one of them. Errors:
+ * PHILOX_ERROR_INVALID (an index out of range, a size of *info that cannot be).
+ * Legal during capture.
  */
 PHILOX_API size_t philox_graph_pass_count(const struct philox_graph *graph);
-PHILOX_API enum philox_status philox_graph_pass_info(
+PHILOX_API enum philox_status philox_graph_get_pass_info(
 	const struct philox_graph *graph, size_t index,
 	struct philox_graph_pass_info *info);
 
@@ -283,8 +283,9 @@ PHILOX_API enum philox_status philox_capture_param(
 /*
  * philox_graph_param_count() returns how many values a graph has (0 for NULL).
  * philox_graph_param_index() writes the index of the one with a name, counted
- * from 0 in order of capture: PHILOX_ERROR_NOT_FOUND. philox_graph_param_info()
- * describes one. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * from 0 in order of capture: PHILOX_ERROR_NOT_FOUND.
+ * philox_graph_get_param_info() describes one. Errors: PHILOX_ERROR_INVALID.
+ * Legal during capture.
  */
 struct philox_graph_param_info {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
@@ -296,7 +297,7 @@ struct philox_graph_param_info {
 PHILOX_API size_t philox_graph_param_count(const struct philox_graph *graph);
 PHILOX_API enum philox_status philox_graph_param_index(
 	const struct philox_graph *graph, const char *name, size_t *index);
-PHILOX_API enum philox_status philox_graph_param_info(
+PHILOX_API enum philox_status philox_graph_get_param_info(
 	const struct philox_graph *graph, size_t index,
 	struct philox_graph_param_info *info);
 
@@ -371,7 +372,7 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *   the forward is outside of all bodies,     the run's numbers of the forward
  *   or in this body or one around it
  *   ... in another body                       run i: iteration i
- *   ... with PHILOX_PASS_REVERSED                  run i: the i-th from the last
+ *   ... with PHILOX_PASS_REVERSED             run i: the i-th from the last
  *                                             that was run in this launch
  *   the backward is outside of all bodies     iteration 0
  *   the forward is named at launch            run i: iteration i

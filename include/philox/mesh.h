@@ -10,7 +10,7 @@
  *   mesh.n_axes = 2;
  *   mesh.axes[0] = (struct philox_axis){.name = "data", .size = 4};
  *   mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
- *   philox_mesh_from_environment(&mesh);               started by mpirun or torchrun
+ *   philox_mesh_from_environment(&mesh);      of mpirun or torchrun
  *   philox_context_set_mesh(context, &mesh);
  *
  * Numbers depend on who draws them only where a region asks for it. A region is
@@ -189,9 +189,11 @@ PHILOX_API enum philox_status philox_context_get_mesh(
  *   struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
  *
  *   shard.n_dims = 3;
- *   shard.dims[0] = (struct philox_shard_dim){batch, PHILOX_CUT_BLOCK, data, at};
+ *   shard.dims[0] = (struct philox_shard_dim){
+ *           batch, PHILOX_CUT_BLOCK, data, at};
  *   shard.dims[1] = (struct philox_shard_dim){.extent = sequence};
- *   shard.dims[2] = (struct philox_shard_dim){hidden, PHILOX_CUT_BLOCK, tensor, c};
+ *   shard.dims[2] = (struct philox_shard_dim){
+ *           hidden, PHILOX_CUT_BLOCK, tensor, c};
  *   philox_shard_spans(&shard, 0, 1, &span, &n);
  *
  * Dimensions are in the order of the whole tensor's memory, the slowest first:

@@ -29,7 +29,8 @@
  *    aborts, they are never issued again.
  *  - A committed forward's ticket is pending until a backward consumes it or it
  *    is released. Backwards may come in any order, and passes with
- *    PHILOX_PASS_RETAIN and recomputes may repeat a forward any number of times.
+ *    PHILOX_PASS_RETAIN, such as recomputes, may repeat a forward any number of
+ *    times.
  *  - A backward that aborts, or a launch that fails, leaves its ticket as it
  *    was. At most one open pass of a ticket may be consuming.
  *  - While a graph launch is using a ticket up, no other pass of it may begin

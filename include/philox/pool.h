@@ -103,8 +103,8 @@ enum philox_pool_flags {
 				       needed; else segments of their own */
 	PHILOX_POOL_STRICT = 2,     /* refuse where the pool would make a
 				       stream wait */
-	PHILOX_POOL_GUARDS = 4,     /* 512 bytes before and after each block
-				       that philox_pool_check_guards() looks at */
+	PHILOX_POOL_GUARDS = 4,     /* 512 bytes before and after each block,
+				       for philox_pool_check_guards() */
 	PHILOX_POOL_FILL = 8        /* blocks are filled with 0xff, a NaN in
 				       all floats, when allocated and when
 				       freed */

@@ -10,7 +10,8 @@
  *           .size = sizeof(options), .name = "requests", .count = 4096};
  *   struct philox_row_fill_desc fill = {
  *           .size = sizeof(fill), .dist = PHILOX_DIST_UNIFORM,
- *           .dtype = PHILOX_DTYPE_F32, .count = 1, .pitch = 1, .out = uniforms};
+ *           .dtype = PHILOX_DTYPE_F32, .count = 1, .pitch = 1,
+ *           .out = uniforms};
  *   struct philox_row_list slots = {
  *           .size = sizeof(slots), .indices = on_device, .n = batch};
  *

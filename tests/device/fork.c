@@ -332,7 +332,7 @@ static void use_graph(struct estate *e)
 	REFUSED(philox_graph_prologue(e->graph, e->stream, &use, 1));
 	REFUSED(philox_graph_epilogue(e->graph, PHILOX_OK));
 	REFUSED(philox_graph_launch(e->graph, e->stream, &use, 1));
-	REFUSED(philox_graph_pass_info(e->graph, 0, &info));
+	REFUSED(philox_graph_get_pass_info(e->graph, 0, &info));
 	REFUSED(philox_graph_set_name(e->graph, "name"));
 	REFUSED(philox_graph_destroy(e->graph));
 }

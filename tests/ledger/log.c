@@ -252,7 +252,7 @@ GRAPH_PROMISE(logs, errors_of_launches)
 	cr_assert_eq(log->entries[0].ticket.serial, made.ticket.serial);
 	GRAPH_LOGS(philox_graph_epilogue(back, PHILOX_OK), PHILOX_ERROR_STATE,
 		   "");
-	GRAPH_LOGS(philox_graph_pass_info(back, 9, &info), PHILOX_ERROR_INVALID,
+	GRAPH_LOGS(philox_graph_get_pass_info(back, 9, &info), PHILOX_ERROR_INVALID,
 		   "");
 	use.ticket = forward(f, region).ticket;
 	OK(philox_graph_prologue(back, f->stream, &use, 1));
@@ -341,7 +341,7 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_ticket_attach(region, made.ticket, &made, NULL),
 		  "release");
 	NULL_LOGS(philox_capture_end(f->context, f->stream, NULL), "graph");
-	NULL_LOGS(philox_graph_pass_info(graph, 0, NULL), "info");
+	NULL_LOGS(philox_graph_get_pass_info(graph, 0, NULL), "info");
 	NULL_LOGS(philox_graph_set_name(graph, NULL), "name");
 	NULL_LOGS(philox_graph_adopt(f->context, 1, NULL, NULL, NULL),
 		  "native");

@@ -110,7 +110,7 @@ lint_is_clean()
 		[ -f "$man/man$section/$name.$section" ] || echo "$name $section"
 	done >"$WORK/findings"
 	cat "$WORK/findings"
-	[ ! -s "$WORK/findings" ] && [ "$(wc -l <"$WORK/pages")" -gt 30 ]
+	[ ! -s "$WORK/findings" ] && [ "$(wc -l <"$WORK/pages")" -gt 20 ]
 }
 
 groff_is_content()

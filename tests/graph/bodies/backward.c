@@ -501,9 +501,9 @@ GRAPH_PROMISE(backwards, named_at_launch_take_the_iterations_in_order)
 	open_pair(f, &p);
 	forth = record_while(f, p.region, LIMIT, p.tape, &p.forth);
 	back = record_while_backward(f, p.region, LIMIT, p.tape, &p.back);
-	OK(philox_graph_pass_info(forth, 0, &info));
+	OK(philox_graph_get_pass_info(forth, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
-	OK(philox_graph_pass_info(back, 0, &info));
+	OK(philox_graph_get_pass_info(back, 0, &info));
 	cr_assert_eq(info.named, 1);
 	cr_assert_eq(info.iterations, LIMIT);
 	set_counts(f, p.tape, &ran, 1);

@@ -96,7 +96,7 @@ GRAPH_PROMISE(bodies_ends, a_view_that_fails_needs_no_iteration)
 	draw(&pass, array);
 	OK(philox_pass_commit(&pass, 0, NULL));
 	graph = record_end(f);
-	OK(philox_graph_pass_info(graph, 0, &info));
+	OK(philox_graph_get_pass_info(graph, 0, &info));
 	cr_assert_eq(info.iterations, 1);
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAME(read_numbers(f, array), kept.saw, "the backward");

@@ -400,7 +400,7 @@ GRAPH_PROMISE(iterations, eager_unrolled_or_in_a_while_are_the_same)
 	make_log(f, &log);
 	loop = record_while(f, region, LIMIT, tape, &log);
 	unrolled = record_unrolled(f, region, &log);
-	OK(philox_graph_pass_info(unrolled, 0, &info));
+	OK(philox_graph_get_pass_info(unrolled, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
 	for (uint64_t round = 0; round < 9; round++) {
 		struct philox_launch_pass use = {{0, 0}, 0, 0};
@@ -463,7 +463,7 @@ GRAPH_PROMISE(iterations, of_a_ticket_are_named_at_launch)
 	draw_to_log(f, &pass, &log);
 	OK(philox_pass_commit(&pass, 0, NULL));
 	back = record_end(f);
-	OK(philox_graph_pass_info(back, 0, &info));
+	OK(philox_graph_get_pass_info(back, 0, &info));
 	cr_assert_eq(info.iterations, LIMIT);
 	use.ticket = eager_loop(f, region, LIMIT - 1);
 	before = look(f, region);

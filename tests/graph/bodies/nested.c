@@ -65,7 +65,7 @@ GRAPH_PROMISE(nested, a_branch_in_a_loop_counts_how_often_it_is_taken)
 	graph = record_branch_in_loop(f, region, inmost, tape, &loops,
 				      &branches);
 	for (size_t i = 0; i < 2; i++) {
-		OK(philox_graph_pass_info(graph, i, &info));
+		OK(philox_graph_get_pass_info(graph, i, &info));
 		cr_assert_eq(info.iterations, LIMIT, "pass %zu", i);
 	}
 	for (size_t launch = 0; launch < 6; launch++) {

@@ -167,7 +167,7 @@ GRAPH_PROMISE(beyond, a_branch_is_taken_too_often)
 	OK(philox_conditional_end(&branch));
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
-	OK(philox_graph_pass_info(graph, 0, &info));
+	OK(philox_graph_get_pass_info(graph, 0, &info));
 	cr_assert_eq(info.iterations, 2);
 	set_tape(f, tape, words, 9);
 	launch_one(f, graph);

@@ -215,11 +215,11 @@ GRAPH_PROMISE(linked, groups_and_passes_of_their_own_share_a_graph)
 	record_pass(f, two, second, 0, array[3]);
 	record_pass(f, one, first, 0, array[4]);
 	back = record_end(f);
-	OK(philox_graph_pass_info(back, 3, &info));
+	OK(philox_graph_get_pass_info(back, 3, &info));
 	cr_assert(info.backward && !info.named && info.forward == 1);
-	OK(philox_graph_pass_info(back, 4, &info));
+	OK(philox_graph_get_pass_info(back, 4, &info));
 	cr_assert(info.backward && !info.named && info.forward == 0);
-	OK(philox_graph_pass_info(back, 2, &info));
+	OK(philox_graph_get_pass_info(back, 2, &info));
 	cr_assert(info.named, "not linked: named by itself");
 	a = forward(f, one);
 	b = forward(f, two);

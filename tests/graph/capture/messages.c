@@ -16,7 +16,7 @@ PROMISE(graph_messages, uses_that_do_not_fit)
 	     PHILOX_ERROR_INVALID, "'graph 1' has 1 use, not 2");
 	SAYS(philox_graph_launch(graph, f->stream, NULL, 1),
 	     PHILOX_ERROR_INVALID, "'graph 1': uses is NULL");
-	SAYS(philox_graph_pass_info(graph, 5, &info), PHILOX_ERROR_INVALID,
+	SAYS(philox_graph_get_pass_info(graph, 5, &info), PHILOX_ERROR_INVALID,
 	     "'graph 1' has 1 use: there is no use 5");
 	uses[0].reserved = 3;
 	SAYS(philox_graph_launch(graph, f->stream, uses, 1),

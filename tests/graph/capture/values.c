@@ -331,13 +331,13 @@ GRAPH_PROMISE(values, are_set_by_index_and_size_when_no_launch_is_open)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_param_index(NULL, "step", &index),
 	      PHILOX_ERROR_INVALID);
-	OK(philox_graph_param_info(graph, 0, &info));
+	OK(philox_graph_get_param_info(graph, 0, &info));
 	cr_assert_str_eq(info.name, "step");
 	cr_assert_eq(info.bytes, 8);
-	FAILS(philox_graph_param_info(graph, 1, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_param_info(graph, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 1, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 0, NULL), PHILOX_ERROR_INVALID);
 	info.size = 1;
-	FAILS(philox_graph_param_info(graph, 0, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 0, &info), PHILOX_ERROR_INVALID);
 	cr_assert_eq(philox_graph_param_count(NULL), 0);
 	OK(philox_graph_prologue(graph, f->stream, NULL, 0));
 	FAILS(philox_graph_set_param(graph, 0, &other, 8), PHILOX_ERROR_BUSY);

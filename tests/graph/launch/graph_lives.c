@@ -21,20 +21,20 @@ GRAPH_PROMISE(graph_lives, uses_are_described)
 	captured_backward(f, one, ticket, PHILOX_PASS_RETAIN, f->scratch);
 	graph = record_end(f);
 	cr_assert_eq(philox_graph_pass_count(graph), 4);
-	OK(philox_graph_pass_info(graph, 0, &info));
+	OK(philox_graph_get_pass_info(graph, 0, &info));
 	cr_assert_str_eq(info.region, "two");
 	cr_assert(!info.backward && info.flags & PHILOX_PASS_INFERENCE);
-	OK(philox_graph_pass_info(graph, 1, &info));
+	OK(philox_graph_get_pass_info(graph, 1, &info));
 	cr_assert_str_eq(info.region, "one");
 	cr_assert(!info.backward && !info.named && info.flags == 0);
-	OK(philox_graph_pass_info(graph, 2, &info));
+	OK(philox_graph_get_pass_info(graph, 2, &info));
 	cr_assert_str_eq(info.region, "two");
 	cr_assert(info.backward && info.named);
-	OK(philox_graph_pass_info(graph, 3, &info));
+	OK(philox_graph_get_pass_info(graph, 3, &info));
 	cr_assert(info.backward && !info.named && info.forward == 1);
 	cr_assert(info.flags & PHILOX_PASS_RETAIN);
-	FAILS(philox_graph_pass_info(graph, 4, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_pass_info(graph, SIZE_MAX, &info),
+	FAILS(philox_graph_get_pass_info(graph, 4, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_pass_info(graph, SIZE_MAX, &info),
 	      PHILOX_ERROR_INVALID);
 	cr_assert_eq(info.forward, 1, "outputs are written on success only");
 }
@@ -52,17 +52,17 @@ PROMISE(graph_lives, a_description_has_the_size_that_the_caller_has)
 
 	memset(&later, 0xee, sizeof(later));
 	info->size = sizeof(later);
-	OK(philox_graph_pass_info(graph, 0, info));
+	OK(philox_graph_get_pass_info(graph, 0, info));
 	cr_assert(info->size == sizeof(later) && info->named && info->backward);
 	for (unsigned i = 0; i < sizeof(later.more); i++)
 		cr_assert_eq(later.more[i], 0, "what it does not know is 0");
 	memset(&later, 0xee, sizeof(later));
 	info->size = 8;
-	FAILS(philox_graph_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
 	NAMES("info: size is 8");
 	cr_assert_eq(info->flags, 0xeeeeeeee, "written on success only");
 	info->size = 0;
-	FAILS(philox_graph_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_pass_info(graph, 0, info), PHILOX_ERROR_INVALID);
 	OK(philox_graph_destroy(graph));
 }
 

@@ -59,7 +59,7 @@ static int check_uses(struct matrix_bed *bed, const struct form *form,
 			PHILOX_INIT(struct philox_graph_pass_info);
 		unsigned iterations = pass->iterations;
 
-		TRY(bed, philox_graph_pass_info(graph, i, &info));
+		TRY(bed, philox_graph_get_pass_info(graph, i, &info));
 		if (pass->forward == FORM_NAMED && pass->source == FORM_NAMED)
 			iterations = form->needs;
 		else if (!pass->is_forward)
