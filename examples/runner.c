@@ -228,8 +228,8 @@ static struct philox_function *make(
 	options.n_inputs = n_inputs;
 	options.outputs = given;
 	options.n_outputs = n_outputs;
-	options.values = &rate;
-	options.n_values = body == update;
+	options.params = &rate;
+	options.n_params = body == update;
 	TRY(philox_function_create(m->runner, &options, &function));
 	return function;
 }
@@ -308,13 +308,13 @@ static void do_call(struct model *m, const struct call *c)
 
 	call.stream = m->stream;
 	call.key = &c->key;
-	call.key_size = sizeof(c->key);
+	call.key_bytes = sizeof(c->key);
 	call.inputs = c->inputs;
 	call.n_inputs = c->n_inputs;
-	call.values = &value;
-	call.n_values = c->function == m->update;
-	call.uses = c->use;
-	call.n_uses = c->use != NULL;
+	call.params = &value;
+	call.n_params = c->function == m->update;
+	call.passes = c->use;
+	call.n_passes = c->use != NULL;
 	call.outputs = c->outputs;
 	call.n_outputs = c->n_outputs;
 	TRY(philox_function_call(c->function, &call));

@@ -11,7 +11,7 @@
 
 #define GRAPH_NAME_SIZE 64 /* with its NUL */
 
-struct callback;
+struct philox_run;
 struct capture;
 struct cell_block;
 struct own_capture;
@@ -28,7 +28,7 @@ struct graph_context {
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
 	struct philox_runner *runners;
-	struct callback *callbacks; /* that run */
+	struct philox_run *callbacks; /* that run */
 	uint64_t run_passes; /* begun by bodies, for struct philox_pass */
 
 	pthread_mutex_t pools_lock; /* guards what follows */

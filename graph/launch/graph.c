@@ -256,9 +256,9 @@ size_t philox_graph_pass_count(const struct philox_graph *graph)
 	return graph ? graph->n_uses : 0;
 }
 
-enum philox_status philox_graph_get_pass_info(const struct philox_graph *graph,
-					  size_t index,
-					  struct philox_graph_pass_info *info)
+enum philox_status philox_graph_get_pass_info(
+	const struct philox_graph *graph, size_t index,
+	struct philox_graph_pass_info *info)
 {
 	const struct captured_pass *captured;
 	struct philox_graph_pass_info found;
@@ -277,9 +277,9 @@ enum philox_status philox_graph_get_pass_info(const struct philox_graph *graph,
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
 					       "'%s' has %" PRIu32
-					       " use%s: there is no use %zu",
+					       " pass%s: there is no pass %zu",
 					       graph->name, graph->n_uses,
-					       status_s(graph->n_uses), index),
+					       status_es(graph->n_uses), index),
 				    NULL);
 	captured = &graph->capture->passes[index];
 	found = (struct philox_graph_pass_info){

@@ -26,14 +26,14 @@ static enum philox_status check_use(const struct philox_graph *graph,
 {
 	if (use->reserved)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s', use %zu: reserved is 0x%" PRIx32
+				  "'%s', pass %zu: reserved is 0x%" PRIx32
 				  ", not 0",
 				  graph->name, index, use->reserved);
 	if (use->flags & ~(uint32_t)PHILOX_PASS_RETAIN)
 		return status_set(
 			PHILOX_ERROR_INVALID,
-			"'%s', use %zu: flags is 0x%" PRIx32
-			", but a use takes PHILOX_PASS_RETAIN only: other "
+			"'%s', pass %zu: flags is 0x%" PRIx32
+			", but a launch pass takes PHILOX_PASS_RETAIN only: other "
 			"flags are those of the captured pass",
 			graph->name, index, use->flags);
 	return PHILOX_OK;
@@ -47,11 +47,11 @@ static enum philox_status check_uses(const struct philox_graph *graph,
 
 	if (n != graph->n_uses)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s' has %" PRIu32 " use%s, not %zu",
+				  "'%s' has %" PRIu32 " pass%s, not %zu",
 				  graph->name, graph->n_uses,
-				  status_s(graph->n_uses), n);
+				  status_es(graph->n_uses), n);
 	if (n && !uses)
-		return status_set(PHILOX_ERROR_INVALID, "'%s': uses is NULL",
+		return status_set(PHILOX_ERROR_INVALID, "'%s': passes is NULL",
 				  graph->name);
 	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
 		status = check_use(graph, &uses[i], i);
@@ -226,7 +226,7 @@ static enum philox_status refuse(struct philox_graph *graph,
 	for (uint32_t i = index; i--;)
 		hold_rewind(&launch->claims[i].hold);
 	blame(graph, index, &launch->uses[index]);
-	return status_prefix(status, "'%s', use %u: ", graph->name, index);
+	return status_prefix(status, "'%s', pass %u: ", graph->name, index);
 }
 
 /* Writes the use that was refused. */

@@ -32,8 +32,8 @@ static enum philox_status check_size(const char *name, size_t size)
 	if (size && size <= PHILOX_PARAM_BYTES)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "value '%s': size is %zu, not in 1 .. %d", name, size,
-			  PHILOX_PARAM_BYTES);
+			  "parameter '%s': bytes is %zu, not in 1 .. %d", name,
+			  size, PHILOX_PARAM_BYTES);
 }
 
 /* --- recording, with the context's lock ------------------------------------ */
@@ -45,7 +45,7 @@ static enum philox_status check_unused(const struct capture *capture,
 		if (strcmp(capture->params[i].name, name) == 0)
 			return status_set(PHILOX_ERROR_EXISTS,
 					  "capture %" PRIu64
-					  " has a value '%s' already",
+					  " has a parameter '%s' already",
 					  capture->id, name);
 	return PHILOX_OK;
 }
@@ -55,7 +55,8 @@ static enum philox_status reserve_param(struct capture *capture)
 	if (array_grow(&capture->params, capture->n_params, 1,
 		       sizeof(*capture->params)))
 		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_MEMORY, "no memory for captured values");
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for captured parameters");
 }
 
 static enum philox_status take_cell(struct capture *capture, uint64_t id,
@@ -115,11 +116,11 @@ static enum philox_status ask(struct philox_context *context,
 		device_ask_capture(context->device, stream, info);
 
 	if (status != PHILOX_OK)
-		return status_prefix(status, "value '%s': ", name);
+		return status_prefix(status, "parameter '%s': ", name);
 	if (info->id)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
-			  "value '%s': the stream is not capturing: see "
+			  "parameter '%s': the stream is not capturing: see "
 			  "philox_param_write()",
 			  name);
 }
@@ -141,7 +142,7 @@ static enum philox_status make_param(struct philox_context *context,
 	param.name = strdup(name);
 	if (!param.name)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "value '%s': no memory for it", name);
+				  "parameter '%s': no memory for it", name);
 	context_lock(context);
 	status = record_param(context->graphs, stream, &info, &param);
 	context_unlock(context);
@@ -188,7 +189,7 @@ static enum philox_status refuse_index(const struct philox_graph *graph,
 	const size_t n = philox_graph_param_count(graph);
 
 	return status_set(PHILOX_ERROR_INVALID,
-			  "'%s' has %zu value%s: there is no value %zu",
+			  "'%s' has %zu parameter%s: there is no parameter %zu",
 			  graph->name, n, status_s(n), index);
 }
 
@@ -211,14 +212,14 @@ enum philox_status philox_graph_param_index(const struct philox_graph *graph,
 	}
 	return graph_report(graph,
 			    status_set(PHILOX_ERROR_NOT_FOUND,
-				       "'%s' has no value '%s'", graph->name,
-				       name),
+				       "'%s' has no parameter '%s'",
+				       graph->name, name),
 			    NULL);
 }
 
-enum philox_status philox_graph_get_param_info(const struct philox_graph *graph,
-					   size_t index,
-					   struct philox_graph_param_info *info)
+enum philox_status philox_graph_get_param_info(
+	const struct philox_graph *graph, size_t index,
+	struct philox_graph_param_info *info)
 {
 	struct philox_graph_param_info found = {0};
 	enum philox_status status;
@@ -264,7 +265,7 @@ static enum philox_status set_param(struct philox_graph *graph, size_t index,
 	param = &graph->capture->params[index];
 	if (size != param->size)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s': value '%s' has %u byte%s, not %zu",
+				  "'%s': parameter '%s' has %u byte%s, not %zu",
 				  graph->name, param->name, param->size,
 				  status_s(param->size), size);
 	if (graph->open)
@@ -333,6 +334,6 @@ enum philox_status philox_param_write(struct philox_context *context,
 	NEED_PROCESS(context);
 	status = write_param(context, stream, cell, bytes, size);
 	if (status != PHILOX_OK)
-		status_prefix(status, "value: ");
+		status_prefix(status, "parameter: ");
 	return context_report(context, status, NULL);
 }

@@ -137,13 +137,13 @@ struct philox_pool *philox_runner_pool(const struct philox_runner *runner)
 
 /* --- destroying ------------------------------------------------------------------ */
 
-static void free_run(struct philox_run *run)
+static void free_run(struct run *run)
 {
 	free(run->callback.passes);
 	free(run->blocks);
 	free(run->inputs);
 	free(run->copied);
-	free(run->values);
+	free(run->params);
 	free(run->outputs);
 }
 

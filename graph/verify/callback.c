@@ -12,7 +12,7 @@ uintptr_t callback_this_thread(void)
 	return (uintptr_t)&here;
 }
 
-void callback_begin(struct callback *callback, struct philox_context *context)
+void callback_begin(struct philox_run *callback, struct philox_context *context)
 {
 	callback->context = context;
 	context_lock(context);
@@ -22,9 +22,9 @@ void callback_begin(struct callback *callback, struct philox_context *context)
 	context_unlock(context);
 }
 
-void callback_end(struct callback *callback)
+void callback_end(struct philox_run *callback)
 {
-	struct callback **link = &callback->context->graphs->callbacks;
+	struct philox_run **link = &callback->context->graphs->callbacks;
 
 	context_lock(callback->context);
 	while (*link != callback)
@@ -34,31 +34,31 @@ void callback_end(struct callback *callback)
 	context_unlock(callback->context);
 }
 
-void callback_enter(struct callback *callback)
+void callback_enter(struct philox_run *callback)
 {
 	atomic_store(&callback->thread, callback_this_thread());
 }
 
-void callback_leave(struct callback *callback)
+void callback_leave(struct philox_run *callback)
 {
 	atomic_store(&callback->thread, 0);
 }
 
-int callback_is_here(const struct callback *callback)
+int callback_is_here(const struct philox_run *callback)
 {
 	return atomic_load(&callback->thread) == callback_this_thread();
 }
 
 /* --- passes ------------------------------------------------------------------------ */
 
-struct philox_ticket callback_placeholder(const struct callback *callback,
+struct philox_ticket callback_placeholder(const struct philox_run *callback,
 					  const struct philox_region *region)
 {
 	return (struct philox_ticket){
 		region->key, SERIAL_PLACEHOLDER | (callback->n_passes + 1)};
 }
 
-void callback_add(struct callback *callback, struct philox_pass *pass,
+void callback_add(struct philox_run *callback, struct philox_pass *pass,
 		  const struct callback_pass *made, int numbered)
 {
 	struct graph_context *graphs = callback->context->graphs;
@@ -87,7 +87,7 @@ void callback_give_cells(struct callback_pass *pass)
 /* --- the ends of passes, with the context's lock ----------------------------- */
 
 /* Numbers go up within a callback, and are 0 in all of a recording. */
-static struct callback_pass *find_pass(const struct callback *callback,
+static struct callback_pass *find_pass(const struct philox_run *callback,
 				       uint64_t number)
 {
 	size_t low = 0, high = callback->n_passes;
@@ -129,7 +129,7 @@ static enum philox_status refuse_end(const struct philox_pass *pass)
 enum philox_status callback_pass_ended(const struct philox_pass *pass,
 				       int committed, unsigned flags, int *kept)
 {
-	struct callback *callback = pass->region->context->graphs->callbacks;
+	struct philox_run *callback = pass->region->context->graphs->callbacks;
 	struct callback_pass *ended = NULL;
 
 	for (; callback && !ended; callback = callback->next)

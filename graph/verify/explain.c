@@ -12,7 +12,7 @@
 #define AGAIN 3           /* runs that tell whether it is deterministic */
 #define RUNS  (AGAIN + 1) /* and one that begins with other memory */
 
-static enum philox_status make_again(struct philox_verify *verify)
+static enum philox_status make_again(struct verify *verify)
 {
 	enum philox_status status = verify_rows_set(verify, 0);
 
@@ -23,13 +23,13 @@ static enum philox_status make_again(struct philox_verify *verify)
 	return status;
 }
 
-static enum philox_status ask_to_run(struct philox_verify *verify,
+static enum philox_status ask_to_run(struct verify *verify,
 				     enum philox_status status)
 {
 	return verify->agree ? verify->agree(verify, status) : status;
 }
 
-static enum philox_status run_again(struct philox_verify *verify, int *same)
+static enum philox_status run_again(struct verify *verify, int *same)
 {
 	const struct verify_item *item = NULL;
 	uint64_t place;
@@ -44,7 +44,7 @@ static enum philox_status run_again(struct philox_verify *verify, int *same)
 }
 
 /* Processes run it together, or not at all: one that cannot go on says so. */
-static enum philox_status run_in_turn(struct philox_verify *verify, int run,
+static enum philox_status run_in_turn(struct verify *verify, int run,
 				      enum philox_status status, int *same)
 {
 	verify->fill = run < AGAIN ? VERIFY_FILL : VERIFY_FILL_OTHER;
@@ -59,7 +59,7 @@ static enum philox_status run_in_turn(struct philox_verify *verify, int run,
 	return status;
 }
 
-static enum philox_status find_out(struct philox_verify *verify,
+static enum philox_status find_out(struct verify *verify,
 				   enum philox_status status,
 				   enum verify_why *why)
 {
@@ -77,8 +77,7 @@ static enum philox_status find_out(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-static enum philox_status find_why(struct philox_verify *verify,
-				   enum verify_why *why)
+static enum philox_status find_why(struct verify *verify, enum verify_why *why)
 {
 	enum philox_status status = PHILOX_OK;
 	struct status_message kept;
@@ -194,7 +193,7 @@ static void spell(uint32_t elements, size_t size, uint64_t bits, char text[80])
 }
 
 /* The bits of an element, as it is and as it should be, in `places`. */
-static enum philox_status read_elements(struct philox_verify *verify,
+static enum philox_status read_elements(struct verify *verify,
 					const struct verify_item *item,
 					uint64_t index, size_t size)
 {
@@ -212,7 +211,7 @@ static enum philox_status read_elements(struct philox_verify *verify,
 	return status == PHILOX_OK ? waited : status;
 }
 
-static enum philox_status describe(struct philox_verify *verify,
+static enum philox_status describe(struct verify *verify,
 				   const struct verify_item *item,
 				   uint64_t place, char text[WHAT_TEXT])
 {
@@ -256,7 +255,7 @@ static const char *why_text(enum verify_why why)
 	return "there was no memory to find out why";
 }
 
-enum philox_status verify_explain(struct philox_verify *verify,
+enum philox_status verify_explain(struct verify *verify,
 				  const struct verify_item *item,
 				  uint64_t place, enum verify_why *why,
 				  char text[VERIFY_TEXT])

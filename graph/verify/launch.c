@@ -4,6 +4,7 @@
  * See Note [Verification] in graph/verify/verify.h.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool/pool.h"
@@ -161,12 +162,12 @@ static enum philox_status check_verify_options(
 
 /* --- what the eager form asks for --------------------------------------------- */
 
-static uint32_t n_begun(const struct philox_verify *verify)
+static uint32_t n_begun(const struct verify *verify)
 {
 	return (uint32_t)verify->callback.n_passes;
 }
 
-static enum philox_status check_whole(const struct philox_verify *verify)
+static enum philox_status check_whole(const struct verify *verify)
 {
 	const struct philox_graph *graph = verify->graph;
 	const uint32_t n = n_begun(verify);
@@ -193,10 +194,14 @@ static enum philox_status check_whole(const struct philox_verify *verify)
 			  n);
 }
 
-static enum philox_status check_form(const struct philox_verify *verify)
+static struct verify *verify_of(const struct philox_run *run)
 {
-	if (!verify)
-		return status_set(PHILOX_ERROR_INVALID, "verify is NULL");
+	return (struct verify *)((uintptr_t)run -
+				 offsetof(struct verify, callback));
+}
+
+static enum philox_status check_form(const struct verify *verify)
+{
 	if (callback_is_here(&verify->callback))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
@@ -204,19 +209,19 @@ static enum philox_status check_form(const struct philox_verify *verify)
 			  verify->graph->name);
 }
 
-static enum philox_status report_verify(const struct philox_verify *verify,
-					enum philox_status status)
+static enum philox_status report_form(const struct verify *verify,
+				      enum philox_status status)
 {
-	return verify ? graph_report(verify->graph, status, NULL) : status;
+	return graph_report(verify->graph, status, NULL);
 }
 
-philox_stream philox_verify_stream(const struct philox_verify *verify)
+philox_stream form_stream(const struct philox_run *run)
 {
-	return verify ? verify->stream : NULL;
+	return verify_of(run)->stream;
 }
 
-static enum philox_status find_array(const struct philox_verify *verify,
-				     size_t index, void **address)
+static enum philox_status find_array(const struct verify *verify, size_t index,
+				     void **address, size_t *bytes)
 {
 	enum philox_status status = check_form(verify);
 
@@ -230,19 +235,36 @@ static enum philox_status find_array(const struct philox_verify *verify,
 			"'%s', verified: there is no array %zu of %zu",
 			verify->graph->name, index, verify->options->n_arrays);
 	*address = verify->memory[index].copies[verify->turn];
+	if (bytes)
+		*bytes = verify->options->arrays[index].bytes;
 	return PHILOX_OK;
 }
 
-enum philox_status philox_verify_address(struct philox_verify *verify,
-					 size_t index, void **address)
+enum philox_status form_input(struct philox_run *run, size_t index,
+			      void **address, size_t *bytes)
 {
-	return report_verify(verify, find_array(verify, index, address));
+	const struct verify *verify = verify_of(run);
+
+	return report_form(verify, find_array(verify, index, address, bytes));
+}
+
+enum philox_status form_refuse(struct philox_run *run, const char *what)
+{
+	const struct verify *verify = verify_of(run);
+	enum philox_status status = check_form(verify);
+
+	if (status == PHILOX_OK)
+		status = status_set(PHILOX_ERROR_UNSUPPORTED,
+				    "'%s': its eager form has no %s: only "
+				    "bodies of runners have",
+				    verify->graph->name, what);
+	return report_form(verify, status);
 }
 
 /* --- passes ------------------------------------------------------------------------ */
 
 /* The pass that the callback begins next is that of the graph. */
-static enum philox_status begin_next(struct philox_verify *verify,
+static enum philox_status begin_next(struct verify *verify,
 				     struct philox_region *region, int backward,
 				     unsigned flags,
 				     struct philox_ticket ticket,
@@ -263,7 +285,7 @@ static enum philox_status begin_next(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-static enum philox_status check_begin(const struct philox_verify *verify,
+static enum philox_status check_begin(const struct verify *verify,
 				      const struct philox_region *region,
 				      const struct philox_pass *pass)
 {
@@ -277,7 +299,7 @@ static enum philox_status check_begin(const struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-static enum philox_status refuse_flags(const struct philox_verify *verify,
+static enum philox_status refuse_flags(const struct verify *verify,
 				       const struct captured_pass *captured,
 				       unsigned flags)
 {
@@ -289,8 +311,7 @@ static enum philox_status refuse_flags(const struct philox_verify *verify,
 }
 
 /* The next pass of the graph; NULL: there is none, or it is another region's. */
-static const struct captured_pass *next_captured(
-	const struct philox_verify *verify)
+static const struct captured_pass *next_captured(const struct verify *verify)
 {
 	const struct capture *capture = verify->graph->capture;
 
@@ -299,12 +320,12 @@ static const struct captured_pass *next_captured(
 		       : NULL;
 }
 
-enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
-					       struct philox_region *region,
-					       unsigned flags,
-					       struct philox_pass *pass)
+enum philox_status form_forward_begin(struct philox_run *run,
+				      struct philox_region *region,
+				      unsigned flags, struct philox_pass *pass)
 {
 	const unsigned kinds = PHILOX_PASS_INFERENCE | PHILOX_PASS_WARMUP;
+	struct verify *verify = verify_of(run);
 	const struct captured_pass *captured;
 	struct philox_ticket ticket = {0, 0};
 	enum philox_status status = check_begin(verify, region, pass);
@@ -322,11 +343,11 @@ enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
 		status = begin_next(verify, region, 0, flags, ticket, pass);
 	if (status != PHILOX_OK && pass)
 		*pass = (struct philox_pass){.region = NULL};
-	return report_verify(verify, status);
+	return report_form(verify, status);
 }
 
 /* A ticket names an earlier pass of the callback, as it did in the capture. */
-static enum philox_status check_ticket_of(const struct philox_verify *verify,
+static enum philox_status check_ticket_of(const struct verify *verify,
 					  const struct philox_region *region,
 					  struct philox_ticket ticket)
 {
@@ -349,12 +370,12 @@ static enum philox_status check_ticket_of(const struct philox_verify *verify,
 				  : "repeats an earlier pass");
 }
 
-enum philox_status philox_verify_backward_begin(struct philox_verify *verify,
-						struct philox_region *region,
-						struct philox_ticket ticket,
-						unsigned flags,
-						struct philox_pass *pass)
+enum philox_status form_backward_begin(struct philox_run *run,
+				       struct philox_region *region,
+				       struct philox_ticket ticket,
+				       unsigned flags, struct philox_pass *pass)
 {
+	struct verify *verify = verify_of(run);
 	enum philox_status status = check_begin(verify, region, pass);
 
 	if (status == PHILOX_OK)
@@ -365,7 +386,7 @@ enum philox_status philox_verify_backward_begin(struct philox_verify *verify,
 		status = begin_next(verify, region, 1, flags, ticket, pass);
 	if (status != PHILOX_OK && pass)
 		*pass = (struct philox_pass){.region = NULL};
-	return report_verify(verify, status);
+	return report_form(verify, status);
 }
 
 /* --- the eager form ----------------------------------------------------------- */
@@ -383,16 +404,17 @@ static enum philox_status name_graph(const struct philox_graph *graph,
 	return status_prefix(status, "'%s', its eager form: ", graph->name);
 }
 
-static enum philox_status run_callback(struct philox_verify *verify)
+static enum philox_status run_callback(struct verify *verify)
 {
 	const struct philox_verify_desc *options = verify->options;
-	struct callback *callback = &verify->callback;
+	struct philox_run *callback = &verify->callback;
 	enum philox_status status;
 
+	callback->kind = CALLBACK_FORM;
 	callback_begin(callback, verify->graph->context);
 	callback_enter(callback);
 	status_set(PHILOX_OK, "%s", "");
-	status = options->eager(options->user, verify);
+	status = options->eager(options->user, callback);
 	if (status == PHILOX_OK)
 		status = check_whole(verify);
 	callback_leave(callback);
@@ -406,10 +428,10 @@ static enum philox_status run_callback(struct philox_verify *verify)
 	return PHILOX_OK;
 }
 
-static enum philox_status reserve_passes(struct philox_verify *verify)
+static enum philox_status reserve_passes(struct verify *verify)
 {
 	const struct philox_graph *graph = verify->graph;
-	struct callback *callback = &verify->callback;
+	struct philox_run *callback = &verify->callback;
 
 	callback->passes = calloc(graph->n_uses + 1, sizeof(*callback->passes));
 	if (callback->passes)
@@ -421,7 +443,7 @@ static enum philox_status reserve_passes(struct philox_verify *verify)
 /* Tables of rows may come to the arrays. */
 #define MORE_ITEMS 64
 
-static enum philox_status reserve_arrays(struct philox_verify *verify)
+static enum philox_status reserve_arrays(struct verify *verify)
 {
 	const struct philox_verify_desc *options = verify->options;
 	enum philox_status status =
@@ -440,7 +462,7 @@ static enum philox_status reserve_arrays(struct philox_verify *verify)
 	return status;
 }
 
-static enum philox_status add_arrays(struct philox_verify *verify)
+static enum philox_status add_arrays(struct verify *verify)
 {
 	const struct philox_verify_desc *options = verify->options;
 	enum philox_status status = PHILOX_OK;
@@ -465,7 +487,7 @@ static enum philox_status add_arrays(struct philox_verify *verify)
 
 /* --- the launch ---------------------------------------------------------------- */
 
-static enum philox_status refuse_graph(struct philox_verify *verify,
+static enum philox_status refuse_graph(struct verify *verify,
 				       const struct verify_item *item,
 				       uint64_t place)
 {
@@ -482,7 +504,7 @@ static enum philox_status refuse_graph(struct philox_verify *verify,
 			  text);
 }
 
-static enum philox_status launch_and_compare(struct philox_verify *verify)
+static enum philox_status launch_and_compare(struct verify *verify)
 {
 	const struct philox_graph *graph = verify->graph;
 	const struct verify_item *item;
@@ -508,7 +530,7 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
  * A session that could not be ended, since the device fails, keeps its pool
  * busy until the next launch that is verified with it has ended it.
  */
-static void close_launch(struct philox_verify *verify)
+static void close_launch(struct verify *verify)
 {
 	struct philox_pool *pool = verify->options->pool;
 	struct philox_pool_session *stuck = verify_close(verify);
@@ -540,7 +562,7 @@ static enum philox_status end_stuck_session(struct philox_pool *pool)
 }
 
 /* What there is no memory for is refused before numbers are taken. */
-static enum philox_status open_launch(struct philox_verify *verify)
+static enum philox_status open_launch(struct verify *verify)
 {
 	const struct philox_graph *graph = verify->graph;
 	enum philox_status status =
@@ -557,7 +579,7 @@ static enum philox_status open_launch(struct philox_verify *verify)
 	return status == PHILOX_OK ? reserve_arrays(verify) : status;
 }
 
-static enum philox_status launch_verified(struct philox_verify *verify)
+static enum philox_status launch_verified(struct verify *verify)
 {
 	enum philox_status status = add_arrays(verify);
 
@@ -575,11 +597,11 @@ static enum philox_status launch_in_between(
 	struct philox_launch_pass *uses, size_t n,
 	const struct philox_verify_desc *options)
 {
-	struct philox_verify verify = {.graph = graph,
-				       .pool = options->pool,
-				       .stream = stream,
-				       .run = run_callback,
-				       .options = options};
+	struct verify verify = {.graph = graph,
+				.pool = options->pool,
+				.stream = stream,
+				.run = run_callback,
+				.options = options};
 	struct status_message kept;
 	enum philox_status status = open_launch(&verify);
 

@@ -7,9 +7,8 @@
 #include "lib/containers/array.h"
 #include "lib/rows/rows.h"
 
-enum philox_status verify_take(struct philox_verify *verify,
-			       philox_stream stream, size_t bytes,
-			       size_t alignment, void **address)
+enum philox_status verify_take(struct verify *verify, philox_stream stream,
+			       size_t bytes, size_t alignment, void **address)
 {
 	struct philox_pool_block block;
 	enum philox_status status = philox_pool_alloc(
@@ -22,7 +21,7 @@ enum philox_status verify_take(struct philox_verify *verify,
 	return status;
 }
 
-enum philox_status verify_copy(const struct philox_verify *verify,
+enum philox_status verify_copy(const struct verify *verify,
 			       philox_stream stream, void *to, const void *from,
 			       size_t bytes)
 {
@@ -31,8 +30,7 @@ enum philox_status verify_copy(const struct philox_verify *verify,
 }
 
 /* Room behind the n items of an array; NULL: there is no memory, which is noted. */
-static void *add_room(struct philox_verify *verify, void *array, size_t n,
-		      size_t size)
+static void *add_room(struct verify *verify, void *array, size_t n, size_t size)
 {
 	void *added = array_grow(array, n, 1, size);
 
@@ -44,8 +42,7 @@ static void *add_room(struct philox_verify *verify, void *array, size_t n,
 	return NULL;
 }
 
-static enum philox_status take_kept(struct philox_verify *verify,
-				    philox_stream stream,
+static enum philox_status take_kept(struct verify *verify, philox_stream stream,
 				    const struct verify_memory *memory)
 {
 	struct verify_memory *made = add_room(verify, &verify->memory,
@@ -57,8 +54,7 @@ static enum philox_status take_kept(struct philox_verify *verify,
 	return verify_take(verify, stream, made->bytes, 0, &made->kept);
 }
 
-enum philox_status verify_keep_on(struct philox_verify *verify,
-				  philox_stream stream,
+enum philox_status verify_keep_on(struct verify *verify, philox_stream stream,
 				  const struct verify_memory *memory)
 {
 	enum philox_status status = take_kept(verify, stream, memory);
@@ -72,7 +68,7 @@ enum philox_status verify_keep_on(struct philox_verify *verify,
 	return status;
 }
 
-static enum philox_status take_copy(struct philox_verify *verify,
+static enum philox_status take_copy(struct verify *verify,
 				    struct verify_memory *memory)
 {
 	void **made = &memory->copies[verify->turn];
@@ -89,7 +85,7 @@ static enum philox_status take_copy(struct philox_verify *verify,
 }
 
 /* A copy for a run, with what was there before it. */
-enum philox_status verify_make_copy(struct philox_verify *verify,
+enum philox_status verify_make_copy(struct verify *verify,
 				    struct verify_memory *memory)
 {
 	enum philox_status status = take_copy(verify, memory);
@@ -100,7 +96,7 @@ enum philox_status verify_make_copy(struct philox_verify *verify,
 			   memory->kept, memory->bytes);
 }
 
-enum philox_status verify_reserve(struct philox_verify *verify, void *real,
+enum philox_status verify_reserve(struct verify *verify, void *real,
 				  size_t bytes, size_t alignment)
 {
 	const struct verify_memory memory = {
@@ -114,7 +110,7 @@ enum philox_status verify_reserve(struct philox_verify *verify, void *real,
 	return status;
 }
 
-enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i)
+enum philox_status verify_keep_reserved(struct verify *verify, size_t i)
 {
 	struct verify_memory *memory = &verify->memory[i];
 	enum philox_status status =
@@ -124,8 +120,8 @@ enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i)
 	return status == PHILOX_OK ? verify_make_copy(verify, memory) : status;
 }
 
-enum philox_status verify_keep(struct philox_verify *verify, void *real,
-			       size_t bytes, size_t alignment, size_t shift)
+enum philox_status verify_keep(struct verify *verify, void *real, size_t bytes,
+			       size_t alignment, size_t shift)
 {
 	const struct verify_memory memory = {.real = real,
 					     .bytes = bytes,
@@ -139,7 +135,7 @@ enum philox_status verify_keep(struct philox_verify *verify, void *real,
 	return verify_make_copy(verify, &verify->memory[verify->n_memory - 1]);
 }
 
-enum philox_status verify_add(struct philox_verify *verify,
+enum philox_status verify_add(struct verify *verify,
 			      const struct verify_item *item)
 {
 	struct verify_item *added = add_room(verify, &verify->items,
@@ -152,7 +148,7 @@ enum philox_status verify_add(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-enum philox_status verify_place(struct philox_verify *verify, size_t i,
+enum philox_status verify_place(struct verify *verify, size_t i,
 				const struct verify_item *item)
 {
 	if (!verify->turn)
@@ -161,7 +157,7 @@ enum philox_status verify_place(struct philox_verify *verify, size_t i,
 	return PHILOX_OK;
 }
 
-enum philox_status verify_paint(struct philox_verify *verify, void *address,
+enum philox_status verify_paint(struct verify *verify, void *address,
 				size_t bytes, enum philox_status status)
 {
 	if (status == PHILOX_OK)
@@ -182,7 +178,7 @@ enum philox_status verify_rows_touch(struct trial *trial,
 				     struct philox_rows *rows,
 				     philox_stream stream)
 {
-	struct philox_verify *verify = (struct philox_verify *)trial;
+	struct verify *verify = (struct verify *)trial;
 	const struct verify_memory memory = {
 		.real = rows->table.states,
 		.bytes = rows->table.count * sizeof(struct philox_state),
@@ -196,7 +192,7 @@ enum philox_status verify_rows_touch(struct trial *trial,
 }
 
 /* What the run made of a table is kept, and the table is as it was. */
-enum philox_status verify_rows_undo(struct philox_verify *verify)
+enum philox_status verify_rows_undo(struct verify *verify)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -222,7 +218,7 @@ enum philox_status verify_rows_undo(struct philox_verify *verify)
 }
 
 /* All that is possible is done. */
-enum philox_status verify_rows_set(struct philox_verify *verify, int played)
+enum philox_status verify_rows_set(struct verify *verify, int played)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -240,7 +236,7 @@ enum philox_status verify_rows_set(struct philox_verify *verify, int played)
 }
 
 /* Tables that a run has drawn from are compared, too. */
-enum philox_status verify_rows_add(struct philox_verify *verify)
+enum philox_status verify_rows_add(struct verify *verify)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -264,7 +260,7 @@ enum philox_status verify_rows_add(struct philox_verify *verify)
 }
 
 /* Items of tables are told where their copies are; others have theirs. */
-void verify_rows_place(struct philox_verify *verify)
+void verify_rows_place(struct verify *verify)
 {
 	for (size_t i = 0; i < verify->n_items; i++) {
 		struct verify_item *item = &verify->items[i];
@@ -281,7 +277,7 @@ void verify_rows_place(struct philox_verify *verify)
  * See Note [Verification] in graph/verify/verify.h.
  */
 
-enum philox_status verify_wait(struct philox_verify *verify)
+enum philox_status verify_wait(struct verify *verify)
 {
 	struct philox_device *device = verify_device(verify);
 	struct status_message kept;
@@ -297,8 +293,7 @@ enum philox_status verify_wait(struct philox_verify *verify)
 	return status;
 }
 
-enum philox_status verify_reserve_places(struct philox_verify *verify,
-					 size_t items)
+enum philox_status verify_reserve_places(struct verify *verify, size_t items)
 {
 	const size_t size = sizeof(*verify->places);
 	void *firsts;
@@ -319,7 +314,7 @@ enum philox_status verify_reserve_places(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-static enum philox_status begin_places(struct philox_verify *verify)
+static enum philox_status begin_places(struct verify *verify)
 {
 	enum philox_status status =
 		verify_reserve_places(verify, verify->n_items);
@@ -331,7 +326,7 @@ static enum philox_status begin_places(struct philox_verify *verify)
 		(verify->n_items + 2) * sizeof(*verify->firsts));
 }
 
-static enum philox_status send_compare(const struct philox_verify *verify,
+static enum philox_status send_compare(const struct verify *verify,
 				       struct compare_args *args,
 				       uint64_t *work)
 {
@@ -350,8 +345,7 @@ static enum philox_status send_compare(const struct philox_verify *verify,
 }
 
 /* Compares the first run with another, or with the launch. */
-static enum philox_status queue_compare(const struct philox_verify *verify,
-					int again)
+static enum philox_status queue_compare(const struct verify *verify, int again)
 {
 	struct compare_args args;
 	uint64_t work = 0;
@@ -377,7 +371,7 @@ static enum philox_status queue_compare(const struct philox_verify *verify,
 				   : status;
 }
 
-enum philox_status verify_compare(struct philox_verify *verify, int again,
+enum philox_status verify_compare(struct verify *verify, int again,
 				  const struct verify_item **item,
 				  uint64_t *place)
 {

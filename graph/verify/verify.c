@@ -8,7 +8,7 @@
 
 /* --- beginning and end -------------------------------------------------------------------- */
 
-static enum philox_status list_reads(struct philox_verify *verify)
+static enum philox_status list_reads(struct verify *verify)
 {
 	const struct philox_graph *graph = verify->graph;
 	const struct capture *capture = graph->capture;
@@ -27,7 +27,7 @@ static enum philox_status list_reads(struct philox_verify *verify)
 	return PHILOX_OK;
 }
 
-enum philox_status verify_open(struct philox_verify *verify)
+enum philox_status verify_open(struct verify *verify)
 {
 	enum philox_status status;
 
@@ -44,7 +44,7 @@ enum philox_status verify_open(struct philox_verify *verify)
 	return status;
 }
 
-struct philox_pool_session *verify_close(struct philox_verify *verify)
+struct philox_pool_session *verify_close(struct verify *verify)
 {
 	struct philox_pool_session *session = verify->session;
 	const struct status_message kept = status_kept();
@@ -75,7 +75,7 @@ enum philox_status session_end_stuck(struct philox_pool_session **stuck)
 
 /* --- runs -------------------------------------------------------------------- */
 
-enum philox_status verify_run(struct philox_verify *verify)
+enum philox_status verify_run(struct verify *verify)
 {
 	struct status_message kept;
 	enum philox_status status;
@@ -98,7 +98,7 @@ enum philox_status verify_run(struct philox_verify *verify)
 	return status_first(status, &kept, verify_rows_set(verify, 0));
 }
 
-enum philox_status verify_try(struct philox_verify *verify)
+enum philox_status verify_try(struct verify *verify)
 {
 	enum philox_status status = verify_run(verify);
 
@@ -107,7 +107,7 @@ enum philox_status verify_try(struct philox_verify *verify)
 
 /* --- what is to be, then ---------------------------------------------------------------- */
 
-enum philox_status verify_put_back(struct philox_verify *verify)
+enum philox_status verify_put_back(struct verify *verify)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -122,7 +122,7 @@ enum philox_status verify_put_back(struct philox_verify *verify)
 	return status;
 }
 
-enum philox_status verify_give(struct philox_verify *verify)
+enum philox_status verify_give(struct verify *verify)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -138,7 +138,7 @@ enum philox_status verify_give(struct philox_verify *verify)
 
 /* --- passes ------------------------------------------------------------------------------------ */
 
-enum philox_status verify_begin_pass(struct philox_verify *verify,
+enum philox_status verify_begin_pass(struct verify *verify,
 				     struct philox_region *region,
 				     uint32_t index, int backward,
 				     unsigned flags, struct philox_pass *pass)

@@ -39,8 +39,16 @@ struct callback_pass {
 	int given; /* it holds nothing, and has the numbers of a launch */
 };
 
-struct callback {
-	struct callback *next; /* in the context's list, by its lock */
+/* What a run is of: each is within a struct of its own. */
+enum callback_kind {
+	CALLBACK_BODY, /* struct run (graph/runner/state/state.h) */
+	CALLBACK_FORM  /* struct verify */
+};
+
+/* What users' callbacks are called with (philox/graph.h). */
+struct philox_run {
+	enum callback_kind kind;
+	struct philox_run *next; /* in the context's list, by its lock */
 	struct philox_context *context;
 	_Atomic uintptr_t thread; /* that is in it; 0: none */
 	struct callback_pass *passes;
@@ -55,11 +63,12 @@ uintptr_t callback_this_thread(void);
  * from callback_enter() to callback_leave() this thread is in it, of which
  * callback_is_here() asks.
  */
-void callback_begin(struct callback *callback, struct philox_context *context);
-void callback_end(struct callback *callback);
-void callback_enter(struct callback *callback);
-void callback_leave(struct callback *callback);
-int callback_is_here(const struct callback *callback);
+void callback_begin(struct philox_run *callback,
+		    struct philox_context *context);
+void callback_end(struct philox_run *callback);
+void callback_enter(struct philox_run *callback);
+void callback_leave(struct philox_run *callback);
+int callback_is_here(const struct philox_run *callback);
 
 /*
  * callback_add() adds a pass, for which there is room, and has its end be found
@@ -68,11 +77,16 @@ int callback_is_here(const struct callback *callback);
  * is added next. callback_give_cells() gives the cells of one back that holds
  * nothing else.
  */
-void callback_add(struct callback *callback, struct philox_pass *pass,
+void callback_add(struct philox_run *callback, struct philox_pass *pass,
 		  const struct callback_pass *made, int numbered);
-struct philox_ticket callback_placeholder(const struct callback *callback,
+struct philox_ticket callback_placeholder(const struct philox_run *callback,
 					  const struct philox_region *region);
 void callback_give_cells(struct callback_pass *pass);
+
+static inline int callback_is_form(const struct philox_run *run)
+{
+	return run && run->kind == CALLBACK_FORM;
+}
 
 /* The hook `ended`: see lib/state/state.h. */
 enum philox_status callback_pass_ended(const struct philox_pass *pass,
@@ -144,19 +158,19 @@ enum verify_why {
 	VERIFY_UNKNOWN    /* there was no memory to find out */
 };
 
-struct philox_verify {
+struct verify {
 	struct trial trial; /* first */
 	struct philox_graph *graph;
 	struct philox_pool *pool;
 	struct philox_pool_session *session;
 	philox_stream stream;
 	/* runs the eager form, and sets the copies of items of this turn */
-	enum philox_status (*run)(struct philox_verify *verify);
+	enum philox_status (*run)(struct verify *verify);
 	void *user;
 	/* NULL, or other processes run it as often as this one: before each run
 	 * that explains, whether it can run here (`status`), and, as returned,
 	 * whether it is to; ERROR_UNSUPPORTED: others cannot */
-	enum philox_status (*agree)(struct philox_verify *verify,
+	enum philox_status (*agree)(struct verify *verify,
 				    enum philox_status status);
 	int turn;           /* which of the copies are in use */
 	unsigned char fill; /* what memory of the run begins with */
@@ -172,7 +186,7 @@ struct philox_verify {
 	const struct philox_state **reads;
 
 	/* of philox_graph_launch_verified() alone */
-	struct callback callback;
+	struct philox_run callback;
 	const struct philox_verify_desc *options;
 };
 
@@ -181,8 +195,8 @@ struct philox_verify {
  * and agree are set, and all else is 0; verify_close() ends, whatever has
  * failed, and returns the session of the pool if that could not be ended.
  */
-enum philox_status verify_open(struct philox_verify *verify);
-struct philox_pool_session *verify_close(struct philox_verify *verify);
+enum philox_status verify_open(struct verify *verify);
+struct philox_pool_session *verify_close(struct verify *verify);
 
 /*
  * session_end_stuck() tries once more to end a session, NULL: there is none,
@@ -199,16 +213,15 @@ enum philox_status session_end_stuck(struct philox_pool_session **stuck);
  * verify_keep() adds memory that the graph changes, whose copies begin `shift`
  * bytes after a multiple of an alignment. verify_add() adds what is compared.
  */
-enum philox_status verify_reserve(struct philox_verify *verify, void *real,
+enum philox_status verify_reserve(struct verify *verify, void *real,
 				  size_t bytes, size_t alignment);
-enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i);
-enum philox_status verify_reserve_places(struct philox_verify *verify,
-					 size_t items);
-enum philox_status verify_keep(struct philox_verify *verify, void *real,
-			       size_t bytes, size_t alignment, size_t shift);
-enum philox_status verify_add(struct philox_verify *verify,
+enum philox_status verify_keep_reserved(struct verify *verify, size_t i);
+enum philox_status verify_reserve_places(struct verify *verify, size_t items);
+enum philox_status verify_keep(struct verify *verify, void *real, size_t bytes,
+			       size_t alignment, size_t shift);
+enum philox_status verify_add(struct verify *verify,
 			      const struct verify_item *item);
-enum philox_status verify_place(struct philox_verify *verify, size_t i,
+enum philox_status verify_place(struct verify *verify, size_t i,
 				const struct verify_item *item);
 
 /*
@@ -216,17 +229,17 @@ enum philox_status verify_place(struct philox_verify *verify, size_t i,
  * `places` then. Where that fails for good they are given up, since the device
  * may still write to them.
  */
-enum philox_status verify_wait(struct philox_verify *verify);
+enum philox_status verify_wait(struct verify *verify);
 
 /* verify_try() runs the eager form for the first time. */
-enum philox_status verify_try(struct philox_verify *verify);
+enum philox_status verify_try(struct verify *verify);
 
 /*
  * verify_compare() compares the first run with the launch or, with `again`,
  * with the latest run, waits, and writes the first item that differs and its
  * first byte that does; NULL: none does.
  */
-enum philox_status verify_compare(struct philox_verify *verify, int again,
+enum philox_status verify_compare(struct verify *verify, int again,
 				  const struct verify_item **item,
 				  uint64_t *place);
 
@@ -238,7 +251,7 @@ enum philox_status verify_compare(struct philox_verify *verify, int again,
  */
 #define VERIFY_TEXT 480
 
-enum philox_status verify_explain(struct philox_verify *verify,
+enum philox_status verify_explain(struct verify *verify,
 				  const struct verify_item *item,
 				  uint64_t place, enum verify_why *why,
 				  char text[VERIFY_TEXT]);
@@ -247,14 +260,14 @@ enum philox_status verify_explain(struct philox_verify *verify,
  * verify_put_back() has all memory that the graph changed be as it was before
  * the launch; verify_give() has it, and all items, be what the first run made.
  */
-enum philox_status verify_put_back(struct philox_verify *verify);
-enum philox_status verify_give(struct philox_verify *verify);
+enum philox_status verify_put_back(struct verify *verify);
+enum philox_status verify_give(struct verify *verify);
 
 /*
  * verify_begin_pass() begins the pass `index` of the graph with the numbers of
  * the launch: ERROR_MISMATCH if the graph has another one there.
  */
-enum philox_status verify_begin_pass(struct philox_verify *verify,
+enum philox_status verify_begin_pass(struct verify *verify,
 				     struct philox_region *region,
 				     uint32_t index, int backward,
 				     unsigned flags, struct philox_pass *pass);
@@ -263,8 +276,28 @@ enum philox_status verify_begin_pass(struct philox_verify *verify,
  * verify_paint() fills memory that the eager form has taken, with `status`;
  * that there was none is noted.
  */
-enum philox_status verify_paint(struct philox_verify *verify, void *address,
+enum philox_status verify_paint(struct verify *verify, void *address,
 				size_t bytes, enum philox_status status);
+
+/* --- forms: what an eager form asks of its run (graph/verify/launch.c) ---- */
+
+/*
+ * What the functions of philox/graph.h do where the run is that of an eager
+ * form. form_refuse() is for what only bodies of runners have.
+ */
+philox_stream form_stream(const struct philox_run *run);
+enum philox_status form_check(struct philox_run *run);
+enum philox_status form_input(struct philox_run *run, size_t index,
+			      void **address, size_t *bytes);
+enum philox_status form_forward_begin(struct philox_run *run,
+				      struct philox_region *region,
+				      unsigned flags, struct philox_pass *pass);
+enum philox_status form_backward_begin(struct philox_run *run,
+				       struct philox_region *region,
+				       struct philox_ticket ticket,
+				       unsigned flags,
+				       struct philox_pass *pass);
+enum philox_status form_refuse(struct philox_run *run, const char *what);
 
 /* --- parts: what the files of this room ask of each other ----------------- */
 
@@ -272,8 +305,7 @@ enum philox_status verify_paint(struct philox_verify *verify, void *address,
 #define VERIFY_FILL       0xbb
 #define VERIFY_FILL_OTHER 0x44
 
-static inline struct philox_device *verify_device(
-	const struct philox_verify *verify)
+static inline struct philox_device *verify_device(const struct verify *verify)
 {
 	return verify->graph->context->device;
 }
@@ -291,16 +323,14 @@ static inline enum philox_status verify_first(enum philox_status status,
  * memory holds at a point of a stream, and verify_make_copy() copies that for a
  * run.
  */
-enum philox_status verify_take(struct philox_verify *verify,
-			       philox_stream stream, size_t bytes,
-			       size_t alignment, void **address);
-enum philox_status verify_copy(const struct philox_verify *verify,
+enum philox_status verify_take(struct verify *verify, philox_stream stream,
+			       size_t bytes, size_t alignment, void **address);
+enum philox_status verify_copy(const struct verify *verify,
 			       philox_stream stream, void *to, const void *from,
 			       size_t bytes);
-enum philox_status verify_keep_on(struct philox_verify *verify,
-				  philox_stream stream,
+enum philox_status verify_keep_on(struct verify *verify, philox_stream stream,
 				  const struct verify_memory *memory);
-enum philox_status verify_make_copy(struct philox_verify *verify,
+enum philox_status verify_make_copy(struct verify *verify,
 				    struct verify_memory *memory);
 
 /*
@@ -312,12 +342,12 @@ enum philox_status verify_make_copy(struct philox_verify *verify,
 enum philox_status verify_rows_touch(struct trial *trial,
 				     struct philox_rows *rows,
 				     philox_stream stream);
-enum philox_status verify_rows_undo(struct philox_verify *verify);
-enum philox_status verify_rows_set(struct philox_verify *verify, int played);
-enum philox_status verify_rows_add(struct philox_verify *verify);
-void verify_rows_place(struct philox_verify *verify);
+enum philox_status verify_rows_undo(struct verify *verify);
+enum philox_status verify_rows_set(struct verify *verify, int played);
+enum philox_status verify_rows_add(struct verify *verify);
+void verify_rows_place(struct verify *verify);
 
 /* verify_run() runs the eager form on trial, and has tables be as before. */
-enum philox_status verify_run(struct philox_verify *verify);
+enum philox_status verify_run(struct verify *verify);
 
 #endif

@@ -20,7 +20,7 @@
  *   cudaGraphInstantiate(...)                               &graph)
  *   philox_graph_adopt(...)
  *
- * and then, for each step, philox_graph_launch(graph, stream, uses, n).
+ * and then, for each step, philox_graph_launch(graph, stream, passes, n).
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -48,7 +48,7 @@ struct philox_graph;
  * philox_capture_end() ends it on the same stream and thread, instantiates the
  * graph and writes it; the graph belongs to the library and is destroyed by
  * philox_graph_destroy() or with the context. A capture without a pass in it
- * gives a graph with no uses. If ending fails, nothing is left of the capture
+ * gives a graph with no passes. If ending fails, nothing is left of the capture
  * and the streams run again; the message says which philox call on this stream
  * was the first to find the capture invalidated, and which was the last to find
  * it valid. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is
@@ -128,7 +128,7 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
  */
 
 /*
- * struct philox_launch_pass describes one captured pass of a launch; uses are
+ * struct philox_launch_pass describes one captured pass of a launch; they are
  * in order of begin.
  *
  *   forward                        ticket is written: its new ticket
@@ -165,7 +165,7 @@ struct philox_graph_pass_info {
 };
 
 /*
- * philox_graph_launch() launches a graph on a stream: validates all uses
+ * philox_graph_launch() launches a graph on a stream: validates all passes
  * together, reserves numbers, updates the head's parameters and launches. n is
  * philox_graph_pass_count(). A launch that is refused changes nothing; one that
  * fails on the device makes no forward and leaves every ticket as it was, but
@@ -182,7 +182,8 @@ struct philox_graph_pass_info {
  */
 PHILOX_API enum philox_status philox_graph_launch(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *uses, size_t n);
+	struct philox_launch_pass *passes,
+	size_t n_passes);
 
 /*
  * philox_graph_prologue() and philox_graph_epilogue() are the two halves of a
@@ -191,13 +192,14 @@ PHILOX_API enum philox_status philox_graph_launch(
  * epilogue tells philox whether the launch succeeded: PHILOX_OK makes the new
  * tickets live and uses up the old ones, anything else leaves the ledger as if
  * no pass had begun. The launch is on the prologue's stream or on one that
- * waits for it; the first one comes after a copy on that stream. `uses` must be
+ * waits for it; the first one comes after a copy on that stream. `passes` is
  * the same array in both and is written by the epilogue. Errors: as
  * philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without a prologue.
  */
 PHILOX_API enum philox_status philox_graph_prologue(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *uses, size_t n);
+	struct philox_launch_pass *passes,
+	size_t n_passes);
 PHILOX_API enum philox_status philox_graph_epilogue(
 	struct philox_graph *graph, enum philox_status launched);
 
@@ -246,7 +248,7 @@ PHILOX_API enum philox_status philox_graph_native(
  *
  *   step.rate = ...;                               for each launch
  *   philox_graph_set_param(graph, index, &step, sizeof(step));
- *   philox_graph_launch(graph, stream, uses, n);
+ *   philox_graph_launch(graph, stream, passes, n);
  *
  * Values travel in the message that the graph's head takes anyway: no copy, no
  * further node, no call to the device. Each launch reads the values that were
@@ -549,23 +551,23 @@ PHILOX_API enum philox_status philox_conditional_end(
  * is to draw, on copies of the arrays that the graph writes; then the graph
  * runs, and the arrays must be the same, bit for bit:
  *
- *   enum philox_status eager(void *user, struct philox_verify *verify)
+ *   enum philox_status eager(void *user, struct philox_run *run)
  *   {
- *           philox_verify_address(verify, 0, &y);
- *           philox_verify_forward_begin(verify, region, 0, &pass);
- *           ... the kernels of the graph, on philox_verify_stream(verify) ...
+ *           philox_run_input(run, 0, &y, NULL);
+ *           philox_run_forward_begin(run, region, 0, &pass);
+ *           ... the kernels of the graph, on philox_run_stream(run) ...
  *           return philox_pass_commit(&pass, 0, &ticket);
  *   }
  *
  *   struct philox_array_desc arrays[] = {{.name = "y", .address = y, ...}};
  *
- *   philox_graph_launch_verified(graph, stream, uses, n, &options);
+ *   philox_graph_launch_verified(graph, stream, passes, n, &options);
  *
  * A runner does this by itself: see "Verification" in philox/runner.h, where
  * what is said of bodies holds for the callback.
  */
 
-struct philox_verify;
+struct philox_run;
 
 /* An array that the graph writes. What else it reads must not change. */
 struct philox_array_desc {
@@ -586,7 +588,7 @@ struct philox_verify_desc {
 				     graph was captured with */
 	const struct philox_array_desc *arrays;
 	size_t n_arrays; /* at most 2^20 */
-	enum philox_status (*eager)(void *user, struct philox_verify *verify);
+	enum philox_status (*eager)(void *user, struct philox_run *run);
 	void *user;
 };
 
@@ -612,36 +614,9 @@ struct philox_verify_desc {
  */
 PHILOX_API enum philox_status philox_graph_launch_verified(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *uses, size_t n,
+	struct philox_launch_pass *passes,
+	size_t n_passes,
 	const struct philox_verify_desc *options);
-
-/*
- * The functions below are for the callback, on its thread, until it returns.
- *
- * philox_verify_stream() returns the stream for its work, that of the launch.
- *
- * philox_verify_address() writes where the callback finds the array `index`,
- * with what it holds before the launch. Errors: PHILOX_ERROR_INVALID.
- *
- * philox_verify_forward_begin() and philox_verify_backward_begin() begin the
- * passes of the graph, in their order, with the numbers of the launch; flags
- * and ticket are those that the capture was given, tickets of earlier passes
- * being those that this callback got. They are drawn with, committed and
- * aborted as any other, and change no ledger. One that is open when the
- * callback returns has ended: to end it later is PHILOX_ERROR_STATE, and
- * changes nothing. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MISMATCH (the
- * graph's next pass is another one, or there is none), PHILOX_ERROR_STALE.
- */
-PHILOX_API philox_stream
-philox_verify_stream(const struct philox_verify *verify);
-PHILOX_API enum philox_status philox_verify_address(
-	struct philox_verify *verify, size_t index, void **address);
-PHILOX_API enum philox_status philox_verify_forward_begin(
-	struct philox_verify *verify, struct philox_region *region,
-	unsigned flags, struct philox_pass *pass);
-PHILOX_API enum philox_status philox_verify_backward_begin(
-	struct philox_verify *verify, struct philox_region *region,
-	struct philox_ticket ticket, unsigned flags, struct philox_pass *pass);
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,7 @@
  *
  *   call.inputs[0].address = x;                    for each step
  *   philox_function_call(function, &call);
- *   ... call.outputs[0].address, call.uses[0].ticket ...
+ *   ... call.outputs[0].address, call.passes[0].ticket ...
  *   philox_output_release(runner, stream, &call.outputs[0]);
  *
  * What a call is for. One function has many recordings. The caller's key says
@@ -391,8 +391,8 @@ struct philox_function_desc {
 	size_t n_inputs; /* at most 2^20, as the next two */
 	const struct philox_output_desc *outputs;
 	size_t n_outputs;
-	const struct philox_param_desc *values;
-	size_t n_values;
+	const struct philox_param_desc *params;
+	size_t n_params;
 	struct philox_policy policy; /* all 0: as said there */
 	enum philox_status (*agree)(void *user, uint32_t wanted,
 				    uint32_t *agreed);
@@ -446,8 +446,8 @@ struct philox_call_input {
 };
 
 struct philox_call_param {
-	const void *bytes;
-	size_t size; /* that of the descriptor */
+	const void *data;
+	size_t bytes; /* as the descriptor says */
 };
 
 /* How a call was executed. */
@@ -460,7 +460,7 @@ enum philox_call_kind {
 };
 
 /*
- * struct philox_call is one call. Begin with PHILOX_INIT(). `uses` has one
+ * struct philox_call is one call. Begin with PHILOX_INIT(). `passes` has one
  * entry for each forward of the body, and for each backward that is named at
  * launch, in order of begin (struct philox_launch_pass: tickets of forwards are
  * written, those of backwards read). `outputs` is written; where it is NULL,
@@ -470,13 +470,13 @@ struct philox_call {
 	size_t size; /* sizeof(this struct) */
 	philox_stream stream;
 	const void *key; /* bytes; compared, and copied */
-	size_t key_size; /* at most 4096 */
+	size_t key_bytes; /* at most 4096 */
 	const struct philox_call_input *inputs;
 	size_t n_inputs;
-	const struct philox_call_param *values;
-	size_t n_values;
-	struct philox_launch_pass *uses;
-	size_t n_uses;
+	const struct philox_call_param *params;
+	size_t n_params;
+	struct philox_launch_pass *passes;
+	size_t n_passes;
 	struct philox_output *outputs;
 	size_t n_outputs;
 	uint32_t kind;     /* written: enum philox_call_kind */
@@ -513,7 +513,7 @@ PHILOX_API enum philox_status philox_function_call(
  * philox_function_prepare() records calls ahead, before traffic comes, in the
  * order of the list: largest first, so that the smaller ones find room in the
  * memory of the largest. Nothing is launched, no number is consumed and no
- * ticket is read: of `uses` only n_uses counts (uses may be NULL), outputs may
+ * ticket is read: of `passes` only n_passes counts (it may be NULL), outputs may
  * be NULL, and values only begin with what they are here. A call that has a
  * recording, or that cannot be recorded, is passed over, and its `kind` is
  * PHILOX_CALL_NONE; that of the others is PHILOX_CALL_RECORD. A key is warmed
@@ -740,10 +740,10 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
 
 /*
  * philox_run_forward_begin() begins a forward on the run's stream, as
- * philox_forward_begin() does, for the next entry of the call's `uses`.
+ * philox_forward_begin() does, for the next entry of the call's `passes`.
  *
  * philox_run_backward_begin() begins a backward. With the zero ticket it takes
- * the next entry of `uses`, whose ticket it repeats. With a ticket that
+ * the next entry of `passes`, whose ticket it repeats. With a ticket that
  * philox_pass_commit() or philox_pass_ticket() gave for an earlier pass of
  * this body it repeats that one and takes no entry: in a recording that ticket
  * is a placeholder, and the body need not know.
@@ -753,10 +753,10 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
  * aborted; to end it later is PHILOX_ERROR_STATE, but for an abort of one that
  * was recorded, and changes nothing. Its tickets are used up when the body has
  * succeeded. Flags as for philox_forward_begin() and philox_backward_begin(),
- * without PHILOX_PASS_WARMUP. Errors: as theirs; PHILOX_ERROR_INVALID (`uses`
+ * without PHILOX_PASS_WARMUP. Errors: as theirs; PHILOX_ERROR_INVALID (`passes`
  * has no further entry), PHILOX_ERROR_RELEASED (an earlier backward of this
  * body uses the ticket up), PHILOX_ERROR_MISMATCH (the ticket is not that of an
- * earlier pass, or is that of two of them, since two uses name it).
+ * earlier pass, or is that of two of them, since two passes name it).
  */
 PHILOX_API enum philox_status philox_run_forward_begin(
 	struct philox_run *run, struct philox_region *region, unsigned flags,

@@ -95,8 +95,8 @@ static struct philox_function *make_whole(struct philox_runner *runner)
 	options.n_inputs = 2;
 	options.outputs = &output;
 	options.n_outputs = 1;
-	options.values = &value;
-	options.n_values = 1;
+	options.params = &value;
+	options.n_params = 1;
 	must(!philox_function_create(runner, &options, &function));
 	return function;
 }
@@ -111,7 +111,7 @@ static void call_little(struct philox_function *function)
 		struct philox_call call = PHILOX_INIT(struct philox_call);
 
 		call.key = &keys[i];
-		call.key_size = 1;
+		call.key_bytes = 1;
 		philox_function_call(function, &call);
 	}
 }
@@ -126,11 +126,11 @@ static void call_whole(struct philox_function *function)
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.key = "one";
-	call.key_size = 3;
+	call.key_bytes = 3;
 	call.inputs = inputs;
 	call.n_inputs = 2;
-	call.values = &value;
-	call.n_values = 1;
+	call.params = &value;
+	call.n_params = 1;
 	for (int i = 0; i < 3; i++)
 		philox_function_call(function, &call);
 }

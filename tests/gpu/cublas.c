@@ -303,8 +303,8 @@ static uint32_t call(struct bed *bed, struct philox_function *function,
 	call.stream = bed->stream;
 	call.inputs = inputs;
 	call.n_inputs = use ? 2 : 0;
-	call.uses = use;
-	call.n_uses = use != NULL;
+	call.passes = use;
+	call.n_passes = use != NULL;
 	call.outputs = outputs;
 	call.n_outputs = n;
 	TRY(philox_function_call(function, &call));

@@ -49,7 +49,7 @@ PROMISE(messages, a_graph_that_meets_a_full_table_says_the_same)
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAYS(philox_graph_launch(graph, f->stream, &use, 1), PHILOX_ERROR_LIMIT,
-	     "'graph 1', use 0: region 'layer': pending is 1, and 1 forward is "
+	     "'graph 1', pass 0: region 'layer': pending is 1, and 1 forward is "
 	     "owed a backward: run or release one, raise pending, or begin "
 	     "with PHILOX_PASS_INFERENCE if no backward will come");
 }

@@ -46,7 +46,7 @@ extern struct philox_pool *pool;
 extern struct philox_pool_checkpoint *empty;
 extern struct philox_pool_session *session;
 extern struct philox_pool_block h[2], loss;
-extern struct philox_launch_pass uses[4];
+extern struct philox_launch_pass passes[4];
 extern uint64_t dead[3];
 extern size_t n_dead;
 extern void *at_rate;

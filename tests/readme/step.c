@@ -172,9 +172,9 @@ static void train(void *const places[2])
 	struct philox_function_desc options =
 		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_call_param value = {.size = sizeof(float)};
+	struct philox_call_param value = {.bytes = sizeof(float)};
 	struct philox_call_input in = {0};
-	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass passes[2] = {{{0, 0}, 0, 0}};
 	struct philox_output out;
 	struct philox_runner *runner;
 	struct philox_function *function;
@@ -184,15 +184,15 @@ static void train(void *const places[2])
 	options.body = step;
 	options.inputs = &input;
 	options.outputs = &output;
-	options.values = &rate_value;
-	options.n_inputs = options.n_outputs = options.n_values = 1;
+	options.params = &rate_value;
+	options.n_inputs = options.n_outputs = options.n_params = 1;
 	call.stream = stream;
 	call.inputs = &in;
-	call.values = &value;
-	call.uses = uses;
+	call.params = &value;
+	call.passes = passes;
 	call.outputs = &out;
-	call.n_inputs = call.n_values = call.n_outputs = 1;
-	call.n_uses = 2;
+	call.n_inputs = call.n_params = call.n_outputs = 1;
+	call.n_passes = 2;
 #include "once.inc"
 	for (int i = 0; i < STEPS; i++) {
 		const size_t bytes = bytes_of(i % 2);
@@ -213,7 +213,7 @@ static void train(void *const places[2])
 static void train(void *const places[2])
 {
 	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
-	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
+	struct philox_launch_pass passes[4] = {{{0, 0}, 0, 0}};
 	struct philox_pool_block h[2], loss;
 	struct philox_pool_checkpoint *empty;
 	struct philox_pool_session *session;

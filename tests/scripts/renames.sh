@@ -1,15 +1,17 @@
 #!/bin/bash
 # doc/renames.txt tells programs of before how to follow: the script for sed in
 # its first lines makes the examples of then compile, but for calls that its
-# second table has.
+# second table has, and members that its third table has.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 sed -n '/^#   awk/,/renames.sed$/s/^#   *//p' doc/renames.txt >"$WORK/make"
 (. "$WORK/make" && mv renames.sed "$WORK")
 awk '/^#/ || NF != 2 {next} /^[-+]/ {exit} {print}' doc/renames.txt \
 	>"$WORK/pairs"
-grep -E '^[-+] ' doc/renames.txt | grep -oE 'philox_[a-z0-9_]+' | sort -u \
-	>"$WORK/calls"
+{
+	grep -E '^[-+] philox_' doc/renames.txt | grep -oE 'philox_[a-z0-9_]+'
+	sed -n 's/^- struct [a-z_]*: //p' doc/renames.txt | tr -s ', ' '\n'
+} | sort -u >"$WORK/calls"
 
 # makes_a_script: a line for each pair
 makes_a_script()
@@ -35,7 +37,8 @@ no_old_name()
 	return $status
 }
 
-# explained FILE ERRORS: each error is within four lines of a call of the table
+# explained FILE ERRORS: each error is within four lines of a call or member
+# of the tables
 explained()
 {
 	status=0

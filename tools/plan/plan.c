@@ -80,7 +80,7 @@ struct step_words plan_step_words(const struct plan_function *function,
 		break;
 	case STEP_VALUE:
 		snprintf(words.text, sizeof(words.text), "value %s",
-			 journal_name(function->values[step->a].name).text);
+			 journal_name(function->params[step->a].name).text);
 	}
 	return words;
 }
@@ -181,7 +181,7 @@ static void print_function(FILE *out, const struct plan_function *function)
 		function->flags & PHILOX_FUNCTION_EAGER ? ", eager" : "",
 		function->flags & PHILOX_FUNCTION_COLLECTIVE ? ", collective"
 							     : "",
-		function->n_inputs, function->n_outputs, function->n_values);
+		function->n_inputs, function->n_outputs, function->n_params);
 	print_totals(out, &totals);
 	if (totals.copied)
 		fprintf(out,

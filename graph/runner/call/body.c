@@ -10,18 +10,34 @@
 #include "graph/runner/function/function.h"
 #include "graph/verify/verify.h"
 
+/* The run of a body; NULL: none. */
+static struct run *body_of(struct philox_run *run)
+{
+	return (struct run *)run; /* whose first member it is */
+}
+
+static const struct run *const_body_of(const struct philox_run *run)
+{
+	return (const struct run *)run;
+}
+
 philox_stream philox_run_stream(const struct philox_run *run)
 {
-	return run ? run->stream : NULL;
+	if (callback_is_form(run))
+		return form_stream(run);
+	return run ? const_body_of(run)->stream : NULL;
 }
 
 enum philox_call_kind philox_run_kind(const struct philox_run *run)
 {
-	return run && run->function ? run->kind : PHILOX_CALL_NONE;
+	if (callback_is_form(run))
+		return PHILOX_CALL_EAGER;
+	return run && const_body_of(run)->function ? const_body_of(run)->kind
+						   : PHILOX_CALL_NONE;
 }
 
 /* A call of the body that failed, so that the run has. */
-static enum philox_status body_report(struct philox_run *run,
+static enum philox_status body_report(struct run *run,
 				      enum philox_status status)
 {
 	if (!run || status == PHILOX_OK)
@@ -31,9 +47,8 @@ static enum philox_status body_report(struct philox_run *run,
 			     run_is_ours(run) ? run->function : NULL, status);
 }
 
-static enum philox_status refuse_number(const struct philox_run *run,
-					const char *what, size_t index,
-					size_t n)
+static enum philox_status refuse_number(const struct run *run, const char *what,
+					size_t index, size_t n)
 {
 	return status_set(PHILOX_ERROR_INVALID,
 			  "function '%s' has %zu %s%s: there is no %s %zu",
@@ -43,7 +58,7 @@ static enum philox_status refuse_number(const struct philox_run *run,
 
 /* --- inputs ------------------------------------------------------------------ */
 
-static enum philox_status find_input(struct philox_run *run, size_t index,
+static enum philox_status find_input(struct run *run, size_t index,
 				     void **address, size_t *bytes)
 {
 	enum philox_status status = run_check(run);
@@ -64,45 +79,46 @@ static enum philox_status find_input(struct philox_run *run, size_t index,
 enum philox_status philox_run_input(struct philox_run *run, size_t index,
 				    void **address, size_t *bytes)
 {
-	return body_report(run, find_input(run, index, address, bytes));
+	if (callback_is_form(run))
+		return form_input(run, index, address, bytes);
+	return body_report(body_of(run),
+			   find_input(body_of(run), index, address, bytes));
 }
 
 /* --- values ------------------------------------------------------------------ */
 
 /* An eager call's cell is 16 bytes of the pool. */
-static enum philox_status write_cell(struct philox_run *run, size_t index,
-				     void **cell)
+static enum philox_status write_cell(struct run *run, size_t index, void **cell)
 {
-	const struct philox_call_param *value = &run->call->values[index];
+	const struct philox_call_param *value = &run->call->params[index];
 	struct philox_pool_block block;
 	enum philox_status status =
 		philox_pool_alloc(run->pool, run->stream, PHILOX_PARAM_BYTES, 0,
-				  run->function->values[index].name, &block);
+				  run->function->params[index].name, &block);
 
 	if (status != PHILOX_OK)
 		return run->verify ? verify_paint(run->verify, NULL, 0, status)
 				   : status;
 	run->taken++;
 	status = philox_param_write(run->runner->context, run->stream,
-				    block.address, value->bytes, value->size);
+				    block.address, value->data, value->bytes);
 	if (status == PHILOX_OK)
 		*cell = block.address;
 	return status;
 }
 
-static enum philox_status make_cell(struct philox_run *run, size_t index,
-				    void **cell)
+static enum philox_status make_cell(struct run *run, size_t index, void **cell)
 {
-	const struct philox_call_param *value = &run->call->values[index];
+	const struct philox_call_param *value = &run->call->params[index];
 
 	if (run->kind != PHILOX_CALL_RECORD)
 		return write_cell(run, index, cell);
 	return philox_capture_param(run->runner->context, run->stream,
-				    run->function->values[index].name,
-				    value->bytes, value->size, cell);
+				    run->function->params[index].name,
+				    value->data, value->bytes, cell);
 }
 
-static enum philox_status find_value(struct philox_run *run, size_t index,
+static enum philox_status find_param(struct run *run, size_t index,
 				     const void **address)
 {
 	const struct step step = {.kind = STEP_VALUE, .a = index};
@@ -112,26 +128,29 @@ static enum philox_status find_value(struct philox_run *run, size_t index,
 		return status;
 	if (!address)
 		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
-	if (index >= run->function->n_values)
-		return refuse_number(run, "value", index,
-				     run->function->n_values);
+	if (index >= run->function->n_params)
+		return refuse_number(run, "parameter", index,
+				     run->function->n_params);
 	status = script_step(run, &step);
-	if (status == PHILOX_OK && !run->values[index])
-		status = make_cell(run, index, &run->values[index]);
+	if (status == PHILOX_OK && !run->params[index])
+		status = make_cell(run, index, &run->params[index]);
 	if (status == PHILOX_OK)
-		*address = run->values[index];
+		*address = run->params[index];
 	return status;
 }
 
 enum philox_status philox_run_param(struct philox_run *run, size_t index,
 				    const void **address)
 {
-	return body_report(run, find_value(run, index, address));
+	if (callback_is_form(run))
+		return form_refuse(run, "parameters");
+	return body_report(body_of(run),
+			   find_param(body_of(run), index, address));
 }
 
 /* --- memory ------------------------------------------------------------------- */
 
-static enum philox_status take_block(struct philox_run *run, size_t bytes,
+static enum philox_status take_block(struct run *run, size_t bytes,
 				     size_t alignment, const char *tag,
 				     void **address)
 {
@@ -167,12 +186,14 @@ enum philox_status philox_run_alloc(struct philox_run *run, size_t bytes,
 				    size_t alignment, const char *tag,
 				    void **address)
 {
-	return body_report(run,
-			   take_block(run, bytes, alignment, tag, address));
+	if (callback_is_form(run))
+		return form_refuse(run, "memory of a pool");
+	return body_report(body_of(run), take_block(body_of(run), bytes,
+						    alignment, tag, address));
 }
 
 /* The block of the run that an address lies in; NULL: none. */
-static struct run_block *find_run_block(const struct philox_run *run,
+static struct run_block *find_run_block(const struct run *run,
 					const void *address)
 {
 	uintptr_t at = (uintptr_t)address;
@@ -188,7 +209,7 @@ static struct run_block *find_run_block(const struct philox_run *run,
 	return NULL;
 }
 
-static enum philox_status free_run_block(struct philox_run *run, void *address)
+static enum philox_status free_run_block(struct run *run, void *address)
 {
 	struct step step = {.kind = STEP_FREE};
 	struct run_block *block;
@@ -218,13 +239,15 @@ static enum philox_status free_run_block(struct philox_run *run, void *address)
 
 enum philox_status philox_run_free(struct philox_run *run, void *address)
 {
-	return body_report(run, free_run_block(run, address));
+	if (callback_is_form(run))
+		return form_refuse(run, "memory of a pool");
+	return body_report(body_of(run), free_run_block(body_of(run), address));
 }
 
 /* --- outputs ------------------------------------------------------------------- */
 
-static enum philox_status refuse_output(const struct philox_run *run,
-					size_t index, enum philox_status status,
+static enum philox_status refuse_output(const struct run *run, size_t index,
+					enum philox_status status,
 					const char *why)
 {
 	const struct philox_output_desc *info = &run->function->outputs[index];
@@ -245,7 +268,7 @@ static int is_in(const void *address, size_t bytes, const void *base,
 }
 
 /* Whether a recording may have an input copied. */
-static int may_be_copied(const struct philox_run *run, size_t index)
+static int may_be_copied(const struct run *run, size_t index)
 {
 	return run->copied[index] ||
 	       run->function->inputs[index].kind != PHILOX_INPUT_STATIC;
@@ -255,7 +278,7 @@ static int may_be_copied(const struct philox_run *run, size_t index)
  * An input of the call that an address is in, one that stays there if there is
  * one; SIZE_MAX: none.
  */
-static size_t input_at(const struct philox_run *run, const void *address)
+static size_t input_at(const struct run *run, const void *address)
 {
 	size_t found = SIZE_MAX;
 
@@ -276,7 +299,7 @@ static size_t input_at(const struct philox_run *run, const void *address)
  * back by its owner, and then to the pool, but a live block of the pool is
  * nobody else's.
  */
-static enum philox_status place_output(struct philox_run *run, size_t index,
+static enum philox_status place_output(struct run *run, size_t index,
 				       struct run_output *made)
 {
 	struct run_block *block = find_run_block(run, made->address);
@@ -310,8 +333,8 @@ static enum philox_status place_output(struct philox_run *run, size_t index,
 	return PHILOX_OK;
 }
 
-static enum philox_status declare(struct philox_run *run, size_t index,
-				  void *address, size_t bytes)
+static enum philox_status declare(struct run *run, size_t index, void *address,
+				  size_t bytes)
 {
 	const struct step step = {.kind = STEP_OUTPUT, .a = index, .b = bytes};
 	struct run_output made = {.address = address, .bytes = bytes};
@@ -344,12 +367,15 @@ static enum philox_status declare(struct philox_run *run, size_t index,
 enum philox_status philox_run_output(struct philox_run *run, size_t index,
 				     void *address, size_t bytes)
 {
-	return body_report(run, declare(run, index, address, bytes));
+	if (callback_is_form(run))
+		return form_refuse(run, "outputs");
+	return body_report(body_of(run),
+			   declare(body_of(run), index, address, bytes));
 }
 
 /* --- recordings ------------------------------------------------------------------ */
 
-enum philox_status philox_run_refuse(struct philox_run *run, const char *reason)
+static enum philox_status refuse_run(struct run *run, const char *reason)
 {
 	enum philox_status status = run_check(run);
 
@@ -360,7 +386,14 @@ enum philox_status philox_run_refuse(struct philox_run *run, const char *reason)
 	return PHILOX_OK;
 }
 
-enum philox_status philox_run_again(struct philox_run *run)
+enum philox_status philox_run_refuse(struct philox_run *run, const char *reason)
+{
+	if (callback_is_form(run))
+		return form_refuse(run, "recordings");
+	return refuse_run(body_of(run), reason);
+}
+
+static enum philox_status again_run(struct run *run)
 {
 	enum philox_status status = run_check(run);
 
@@ -373,4 +406,11 @@ enum philox_status philox_run_again(struct philox_run *run)
 		return body_report(run, status);
 	run->again = 1;
 	return PHILOX_OK;
+}
+
+enum philox_status philox_run_again(struct philox_run *run)
+{
+	if (callback_is_form(run))
+		return form_refuse(run, "warm-ups");
+	return again_run(body_of(run));
 }

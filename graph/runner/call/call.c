@@ -424,7 +424,7 @@ static size_t count_recorded(const struct philox_function *function,
 
 	for (size_t i = 0; i < n; i++) {
 		struct key *key =
-			key_find(function, calls[i].key, calls[i].key_size);
+			key_find(function, calls[i].key, calls[i].key_bytes);
 
 		found += key &&
 			 recording_find(function, key, &calls[i], &in_use);

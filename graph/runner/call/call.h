@@ -77,14 +77,14 @@ void decide_prepare(const struct request *request, struct decision *decision);
  */
 enum philox_status run_begin(const struct request *request,
 			     enum philox_call_kind kind);
-enum philox_status run_body(struct philox_run *run);
-void run_end(struct philox_run *run, enum philox_status went);
+enum philox_status run_body(struct run *run);
+void run_end(struct run *run, enum philox_status went);
 
 /*
  * run_check_memory() checks that the pool's session has had no allocations but
  * those of the run: ERROR_STATE.
  */
-enum philox_status run_check_memory(const struct philox_run *run,
+enum philox_status run_check_memory(const struct run *run,
 				    uint64_t allocations);
 
 /*
@@ -92,11 +92,11 @@ enum philox_status run_check_memory(const struct philox_run *run,
  * or, if a call of this kind (a recording or not) has one copied, in memory of
  * the pool, which it takes. `buffers` gets that, NULL for the others.
  */
-enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
+enum philox_status run_place_inputs(struct run *run, void **buffers,
 				    int recorded);
 
 /* run_take_buffer() takes memory of the run's pool for a copy of an input. */
-enum philox_status run_take_buffer(struct philox_run *run, size_t index,
+enum philox_status run_take_buffer(struct run *run, size_t index,
 				   void **buffer);
 
 /*
@@ -168,14 +168,14 @@ enum philox_status replay_ready(const struct request *request,
  * and taken all entries of `uses`: ERROR_STATE, ERROR_INVALID. With
  * `graph_uses` it is that many passes that were captured.
  */
-enum philox_status run_passes_whole(struct philox_run *run);
+enum philox_status run_passes_whole(struct run *run);
 
 /*
  * run_passes_settle() uses the tickets of an eager call up that are to be, and
  * writes those of its forwards; run_passes_undo() leaves the ledger as it was.
  */
-void run_passes_settle(struct philox_run *run);
-void run_passes_undo(struct philox_run *run);
+void run_passes_settle(struct run *run);
+void run_passes_undo(struct run *run);
 
 /* --- verify: replays that are verified ------------------------------------ */
 
@@ -187,7 +187,7 @@ void run_passes_undo(struct philox_run *run);
 struct replay_check {
 	const struct request *request;
 	struct recording *recording;
-	struct philox_verify verify;
+	struct verify verify;
 	int open;       /* there is something to compare */
 	int asked;      /* other processes verify theirs, too */
 	size_t *pieces; /* of each input: the memory that it is in, from 1 */

@@ -115,12 +115,12 @@ static int has_unrecorded_ticket(const struct request *request,
 	struct philox_function *function = request->function;
 	const struct philox_runner *runner = function->runner;
 
-	for (size_t i = 0; i < request->call->n_uses; i++)
+	for (size_t i = 0; i < request->call->n_passes; i++)
 		for (size_t k = 0; k < UNRECORDED_TICKETS; k++) {
 			const struct unrecorded_ticket *unrecorded =
 				&runner->tickets[k];
 			struct philox_ticket ticket =
-				request->call->uses[i].ticket;
+				request->call->passes[i].ticket;
 
 			if (!ticket.serial ||
 			    unrecorded->function == function ||

@@ -49,7 +49,7 @@ static void free_eager(struct eager *eager, int give)
 	free(eager->buffers);
 }
 
-static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
+static enum philox_status run_on_stream(struct run *run, void **buffers)
 {
 	struct philox_function *function = run->function;
 	struct philox_call *call = run->call;
@@ -65,7 +65,7 @@ static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
 }
 
 /* What was queued by a call that failed is joined, too. */
-static enum philox_status run_and_join(struct philox_run *run, void **buffers)
+static enum philox_status run_and_join(struct run *run, void **buffers)
 {
 	const enum philox_status status = run_on_stream(run, buffers);
 	const struct status_message kept = status_kept();
@@ -78,7 +78,7 @@ static enum philox_status run_and_join(struct philox_run *run, void **buffers)
  * A session that cannot be ended well is ended badly; one that cannot be ended
  * at all, since the device refuses it, is left to the next call.
  */
-static void end_badly_at_last(struct philox_run *run,
+static void end_badly_at_last(struct run *run,
 			      struct philox_pool_session *session,
 			      enum philox_status status, uint64_t *allocations)
 {
@@ -97,7 +97,7 @@ static void end_badly_at_last(struct philox_run *run,
 }
 
 /* The pool counts what a session allocates, whoever asked for it. */
-static enum philox_status end_well(struct philox_run *run,
+static enum philox_status end_well(struct run *run,
 				   struct philox_pool_session *session)
 {
 	struct philox_pool_session_stats report =
@@ -113,7 +113,7 @@ static enum philox_status end_well(struct philox_run *run,
 	return run_check_memory(run, report.allocations);
 }
 
-static enum philox_status run_in_session(struct philox_run *run, void **buffers)
+static enum philox_status run_in_session(struct run *run, void **buffers)
 {
 	struct philox_pool_session *session;
 	uint64_t allocations;
@@ -137,7 +137,7 @@ static enum philox_status run_in_session(struct philox_run *run, void **buffers)
  * The places are found while handles of inputs are as they were: a ticket that
  * is used up may release them.
  */
-static void complete(struct philox_run *run, struct eager *eager)
+static void complete(struct run *run, struct eager *eager)
 {
 	const struct philox_function *function = run->function;
 
@@ -150,7 +150,7 @@ static void complete(struct philox_run *run, struct eager *eager)
 }
 
 /* What the body neither freed nor declared is still live in the pool. */
-static int has_left_memory(const struct philox_run *run)
+static int has_left_memory(const struct run *run)
 {
 	if (run->taken != run->n_blocks) /* copies, values */
 		return 1;
@@ -160,8 +160,7 @@ static int has_left_memory(const struct philox_run *run)
 	return 0;
 }
 
-static enum philox_status run_eagerly(struct philox_run *run,
-				      struct eager *eager)
+static enum philox_status run_eagerly(struct run *run, struct eager *eager)
 {
 	struct philox_runner *runner = run->runner;
 	enum philox_status status = function_settle(run->function);
@@ -187,9 +186,9 @@ static enum philox_status run_once(const struct request *request,
 {
 	struct philox_function *function = request->function;
 	struct eager eager = {0};
-	struct philox_run *run = &function->runner->run;
+	struct run *run = &function->runner->run;
 	enum philox_status status =
-		reserve_eager(function, &eager, request->call->n_uses);
+		reserve_eager(function, &eager, request->call->n_passes);
 
 	if (status == PHILOX_OK)
 		status = run_begin(request, kind);
@@ -206,7 +205,7 @@ static enum philox_status run_once(const struct request *request,
 static void note_refusal(const struct request *request,
 			 struct decision *decision, enum philox_call_kind kind)
 {
-	const struct philox_run *run = &request->function->runner->run;
+	const struct run *run = &request->function->runner->run;
 
 	if (!run->refused)
 		return;

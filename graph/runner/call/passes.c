@@ -14,28 +14,29 @@
 
 #define NO_ENTRY UINT32_MAX
 
-static int is_recording(const struct philox_run *run)
+static int is_recording(const struct run *run)
 {
 	return run->kind == PHILOX_CALL_RECORD;
 }
 
 /* --- beginning ---------------------------------------------------------------- */
 
-static enum philox_status take_entry(struct philox_run *run, uint32_t *entry)
+static enum philox_status take_entry(struct run *run, uint32_t *entry)
 {
-	if (run->entries >= run->call->n_uses)
+	if (run->entries >= run->call->n_passes)
 		return run_fail(
-			run, status_set(PHILOX_ERROR_INVALID,
-					"function '%s': uses has %zu "
-					"entr%s, but its body begins more "
-					"passes",
-					run->function->name, run->call->n_uses,
-					run->call->n_uses == 1 ? "y" : "ies"));
+			run,
+			status_set(PHILOX_ERROR_INVALID,
+				   "function '%s': passes has %zu "
+				   "entr%s, but its body begins more "
+				   "passes",
+				   run->function->name, run->call->n_passes,
+				   run->call->n_passes == 1 ? "y" : "ies"));
 	*entry = (uint32_t)run->entries++;
 	return PHILOX_OK;
 }
 
-static enum philox_status reserve_run_pass(struct philox_run *run)
+static enum philox_status reserve_run_pass(struct run *run)
 {
 	struct philox_context *context = run->runner->context;
 	enum philox_status status;
@@ -49,7 +50,7 @@ static enum philox_status reserve_run_pass(struct philox_run *run)
 }
 
 /* Of a dry backward: that of an earlier pass, if it names one. */
-static struct philox_ticket dry_ticket(const struct callback *callback,
+static struct philox_ticket dry_ticket(const struct philox_run *callback,
 				       const struct callback_pass *pass)
 {
 	return pass->source < callback->n_passes
@@ -58,7 +59,7 @@ static struct philox_ticket dry_ticket(const struct callback *callback,
 }
 
 /* From now on the end of the body's pass is found. */
-static void add_pass(struct philox_run *run, struct philox_pass *pass,
+static void add_pass(struct run *run, struct philox_pass *pass,
 		     struct callback_pass *made)
 {
 	made->pass = *pass;
@@ -70,7 +71,7 @@ static void add_pass(struct philox_run *run, struct philox_pass *pass,
 
 /* With the context's lock; NULL: the capture broke. */
 static const struct captured_pass *captured_of_run(
-	const struct philox_run *run, const struct callback_pass *pass)
+	const struct run *run, const struct callback_pass *pass)
 {
 	const struct capture *capture = capture_find(
 		run->runner->context->graphs, pass->pass.capture_id);
@@ -85,7 +86,7 @@ static const struct captured_pass *captured_of_run(
  * context's lock: the rules of Note [Ledger] hold among the backwards of a body
  * in whatever kind of call.
  */
-static int is_run_used_up(const struct philox_run *run, uint32_t source)
+static int is_run_used_up(const struct run *run, uint32_t source)
 {
 	const struct captured_pass *captured;
 
@@ -104,7 +105,7 @@ static int is_run_used_up(const struct philox_run *run, uint32_t source)
 	return 0;
 }
 
-static int is_source_used_up(const struct philox_run *run, uint32_t source)
+static int is_source_used_up(const struct run *run, uint32_t source)
 {
 	int used_up;
 
@@ -114,7 +115,7 @@ static int is_source_used_up(const struct philox_run *run, uint32_t source)
 	return used_up;
 }
 
-static enum philox_status check_run(struct philox_run *run,
+static enum philox_status check_run(struct run *run,
 				    const struct philox_region *region,
 				    const struct philox_pass *pass)
 {
@@ -134,7 +135,7 @@ static enum philox_status check_run(struct philox_run *run,
 	return reserve_run_pass(run);
 }
 
-static enum philox_status no_warmup(struct philox_run *run,
+static enum philox_status no_warmup(struct run *run,
 				    const struct philox_region *region,
 				    unsigned flags)
 {
@@ -155,7 +156,7 @@ static void not_open(struct philox_pass *pass)
 }
 
 /* A pass of the launch that is verified, with its numbers. */
-static enum philox_status begin_given(struct philox_run *run,
+static enum philox_status begin_given(struct run *run,
 				      struct philox_region *region,
 				      unsigned flags, struct philox_pass *pass,
 				      struct callback_pass *made)
@@ -170,7 +171,7 @@ static enum philox_status begin_given(struct philox_run *run,
 	return status;
 }
 
-static enum philox_status begin_forward(struct philox_run *run,
+static enum philox_status begin_forward(struct run *run,
 					struct philox_region *region,
 					unsigned flags,
 					struct philox_pass *pass)
@@ -200,7 +201,7 @@ static enum philox_status begin_forward(struct philox_run *run,
 	return status;
 }
 
-enum philox_status philox_run_forward_begin(struct philox_run *run,
+static enum philox_status run_forward_begin(struct run *run,
 					    struct philox_region *region,
 					    unsigned flags,
 					    struct philox_pass *pass)
@@ -217,13 +218,23 @@ enum philox_status philox_run_forward_begin(struct philox_run *run,
 	return status;
 }
 
+enum philox_status philox_run_forward_begin(struct philox_run *run,
+					    struct philox_region *region,
+					    unsigned flags,
+					    struct philox_pass *pass)
+{
+	if (callback_is_form(run))
+		return form_forward_begin(run, region, flags, pass);
+	return run_forward_begin((struct run *)run, region, flags, pass);
+}
+
 static int is_zero_ticket(struct philox_ticket ticket)
 {
 	return !ticket.region_key && !ticket.serial;
 }
 
 /* The earlier pass of the body that a ticket is of. */
-static enum philox_status find_run_source(struct philox_run *run,
+static enum philox_status find_run_source(struct run *run,
 					  const struct philox_region *region,
 					  struct philox_ticket ticket,
 					  uint32_t *source)
@@ -243,15 +254,15 @@ static enum philox_status find_run_source(struct philox_run *run,
 	return run_fail(run, status_set(PHILOX_ERROR_MISMATCH,
 					found ? "region '%s': the ticket is "
 						"that of two passes of this "
-						"body, since two uses name it"
+						"body, since two passes name it"
 					      : "region '%s': the ticket is of "
 						"no earlier pass of this body: "
 						"those of other calls are in "
-						"its uses",
+						"its passes",
 					region->name));
 }
 
-static enum philox_status link_backward(struct philox_run *run,
+static enum philox_status link_backward(struct run *run,
 					const struct philox_region *region,
 					struct philox_ticket ticket,
 					struct callback_pass *made)
@@ -271,8 +282,7 @@ static enum philox_status link_backward(struct philox_run *run,
 }
 
 /* What the pass of an eager call begins with: the flags of the use count, too. */
-static void as_eager(const struct philox_run *run,
-		     const struct callback_pass *made,
+static void as_eager(const struct run *run, const struct callback_pass *made,
 		     struct philox_ticket *ticket, unsigned *flags)
 {
 	const struct callback_pass *source =
@@ -282,15 +292,15 @@ static void as_eager(const struct philox_run *run,
 	if (!source->backward)
 		return;
 	if (made->entry != NO_ENTRY)
-		*ticket = run->call->uses[made->entry].ticket;
-	*flags |= run->call->uses[source->entry].flags & PHILOX_PASS_RETAIN;
+		*ticket = run->call->passes[made->entry].ticket;
+	*flags |= run->call->passes[source->entry].flags & PHILOX_PASS_RETAIN;
 }
 
 /*
  * A dry run has no ticket whose numbers it could repeat: it draws those of the
  * region's next forward, in a pass that looks like a backward to the body.
  */
-static enum philox_status begin_dry_backward(struct philox_run *run,
+static enum philox_status begin_dry_backward(struct run *run,
 					     struct philox_region *region,
 					     unsigned flags,
 					     struct philox_pass *pass,
@@ -304,7 +314,7 @@ static enum philox_status begin_dry_backward(struct philox_run *run,
 	return status;
 }
 
-static enum philox_status begin_backward(struct philox_run *run,
+static enum philox_status begin_backward(struct run *run,
 					 struct philox_region *region,
 					 struct philox_ticket ticket,
 					 unsigned flags,
@@ -343,7 +353,7 @@ static enum philox_status begin_backward(struct philox_run *run,
 	return status;
 }
 
-enum philox_status philox_run_backward_begin(struct philox_run *run,
+static enum philox_status run_backward_begin(struct run *run,
 					     struct philox_region *region,
 					     struct philox_ticket ticket,
 					     unsigned flags,
@@ -361,10 +371,22 @@ enum philox_status philox_run_backward_begin(struct philox_run *run,
 	return status;
 }
 
+enum philox_status philox_run_backward_begin(struct philox_run *run,
+					     struct philox_region *region,
+					     struct philox_ticket ticket,
+					     unsigned flags,
+					     struct philox_pass *pass)
+{
+	if (callback_is_form(run))
+		return form_backward_begin(run, region, ticket, flags, pass);
+	return run_backward_begin((struct run *)run, region, ticket, flags,
+				  pass);
+}
+
 /* --- after the body ------------------------------------------------------------- */
 
 /* A captured pass's state is the capture's. */
-static enum callback_pass_state state_of(const struct philox_run *run,
+static enum callback_pass_state state_of(const struct run *run,
 					 const struct callback_pass *pass)
 {
 	static const enum callback_pass_state states[] = {
@@ -380,7 +402,7 @@ static enum callback_pass_state state_of(const struct philox_run *run,
 	return captured ? states[captured->phase] : CALLBACK_PASS_COMMITTED;
 }
 
-static enum philox_status check_ended(struct philox_run *run,
+static enum philox_status check_ended(struct run *run,
 				      const struct callback_pass *pass)
 {
 	enum callback_pass_state state;
@@ -401,26 +423,26 @@ static enum philox_status check_ended(struct philox_run *run,
 							    : "was aborted"));
 }
 
-enum philox_status run_passes_whole(struct philox_run *run)
+enum philox_status run_passes_whole(struct run *run)
 {
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < run->callback.n_passes;
 	     i++)
 		status = check_ended(run, &run->callback.passes[i]);
-	if (status != PHILOX_OK || run->entries == run->call->n_uses)
+	if (status != PHILOX_OK || run->entries == run->call->n_passes)
 		return status;
 	return run_fail(
-		run,
-		status_set(PHILOX_ERROR_INVALID,
-			   "function '%s': uses has %zu entr%s, but its "
-			   "body took %zu",
-			   run->function->name, run->call->n_uses,
-			   run->call->n_uses == 1 ? "y" : "ies", run->entries));
+		run, status_set(PHILOX_ERROR_INVALID,
+				"function '%s': passes has %zu entr%s, but its "
+				"body took %zu",
+				run->function->name, run->call->n_passes,
+				run->call->n_passes == 1 ? "y" : "ies",
+				run->entries));
 }
 
 /* The ticket that a forward's use gets, as a launch gives it. */
-static struct philox_ticket ticket_of(const struct philox_run *run,
+static struct philox_ticket ticket_of(const struct run *run,
 				      const struct callback_pass *pass)
 {
 	if (is_source_used_up(run, pass->source) ||
@@ -430,7 +452,7 @@ static struct philox_ticket ticket_of(const struct philox_run *run,
 }
 
 /* A backward of it will not be recorded either. */
-static void note_unrecorded(struct philox_run *run, struct philox_ticket ticket)
+static void note_unrecorded(struct run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
 	struct unrecorded_ticket *unrecorded;
@@ -449,11 +471,10 @@ static void note_unrecorded(struct philox_run *run, struct philox_ticket ticket)
 			 "%.120s", run->why);
 }
 
-static void give_ticket(struct philox_run *run,
-			const struct callback_pass *pass,
+static void give_ticket(struct run *run, const struct callback_pass *pass,
 			struct philox_ticket ticket)
 {
-	run->call->uses[pass->entry].ticket = ticket;
+	run->call->passes[pass->entry].ticket = ticket;
 	if (!ticket.serial)
 		return;
 	note_unrecorded(run, ticket);
@@ -461,15 +482,14 @@ static void give_ticket(struct philox_run *run,
 }
 
 /* The stream that stood in for the caller's is joined. */
-static void commit_backward(const struct philox_run *run,
-			    struct callback_pass *pass)
+static void commit_backward(const struct run *run, struct callback_pass *pass)
 {
 	pass->pass.stream = run->call->stream;
 	philox_pass_commit(&pass->pass, pass->commit, NULL);
 }
 
 /* Nothing can fail that matters: a region that is gone has taken its tickets. */
-void run_passes_settle(struct philox_run *run)
+void run_passes_settle(struct run *run)
 {
 	for (size_t i = 0; i < run->callback.n_passes; i++) {
 		struct callback_pass *pass = &run->callback.passes[i];
@@ -498,7 +518,7 @@ static void undo_pass(struct callback_pass *pass, philox_stream stream)
 }
 
 /* The newest first: backwards end before the forwards that they read. */
-void run_passes_undo(struct philox_run *run)
+void run_passes_undo(struct run *run)
 {
 	const struct status_message kept = status_kept();
 

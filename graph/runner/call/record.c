@@ -23,7 +23,7 @@ static enum philox_status no_room(const struct recording *recording)
 
 /* All memory that the capture was given. */
 static enum philox_status keep_ranges(struct recording *recording,
-				      const struct philox_run *run)
+				      const struct run *run)
 {
 	const struct philox_function *function = recording->function;
 	const size_t most = run->n_blocks + function->n_inputs;
@@ -45,7 +45,7 @@ static enum philox_status keep_ranges(struct recording *recording,
 
 /* A body may begin passes by itself; their tickets would be nobody's. */
 static enum philox_status check_passes(const struct recording *recording,
-				       const struct philox_run *run)
+				       const struct run *run)
 {
 	if (philox_graph_pass_count(recording->graph) == run->callback.n_passes)
 		return PHILOX_OK;
@@ -60,7 +60,7 @@ static enum philox_status check_passes(const struct recording *recording,
 }
 
 static enum philox_status keep_uses(struct recording *recording,
-				    const struct philox_run *run)
+				    const struct run *run)
 {
 	enum philox_status status = check_passes(recording, run);
 
@@ -86,18 +86,18 @@ static enum philox_status keep_uses(struct recording *recording,
 	return PHILOX_OK;
 }
 
-static enum philox_status keep_values(struct recording *recording,
-				      const struct philox_run *run)
+static enum philox_status keep_params(struct recording *recording,
+				      const struct run *run)
 {
 	const struct philox_function *function = recording->function;
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < function->n_values; i++) {
-		recording->values[i] = SIZE_MAX;
-		if (run->values[i])
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_params; i++) {
+		recording->params[i] = SIZE_MAX;
+		if (run->params[i])
 			status = philox_graph_param_index(
-				recording->graph, function->values[i].name,
-				&recording->values[i]);
+				recording->graph, function->params[i].name,
+				&recording->params[i]);
 	}
 	return status;
 }
@@ -111,7 +111,7 @@ static int by_id(const void *one, const void *other)
 
 /* Of the blocks that are live now only those of its outputs are its own. */
 static enum philox_status keep_outputs(struct recording *recording,
-				       const struct philox_run *run,
+				       const struct run *run,
 				       const struct pool_checkpoint *all)
 {
 	uint64_t *ids = calloc(run->n_blocks + 1, sizeof(*ids));
@@ -130,7 +130,7 @@ static enum philox_status keep_outputs(struct recording *recording,
 }
 
 static enum philox_status keep_blocks(struct recording *recording,
-				      const struct philox_run *run)
+				      const struct run *run)
 {
 	struct pool_checkpoint *all = NULL;
 	const uint64_t began = runner_time();
@@ -150,7 +150,7 @@ static enum philox_status keep_blocks(struct recording *recording,
 
 /* Who handed the inputs out; the call's handles are known while it lasts. */
 static enum philox_status keep_sources(struct recording *recording,
-				       const struct philox_run *run)
+				       const struct run *run)
 {
 	const struct philox_runner *runner = run->runner;
 	const size_t n = recording->function->n_inputs;
@@ -204,7 +204,7 @@ static uint64_t count_bytes(const struct recording *recording)
 				      sizeof(struct output_slot) +
 				      sizeof(struct output_slot *) +
 				      sizeof(struct output_place)) +
-	       function->n_values *
+	       function->n_params *
 		       (sizeof(size_t) + sizeof(struct philox_state)) +
 	       recording->n_ranges * sizeof(struct block_range) +
 	       recording->n_uses * sizeof(struct philox_launch_pass) +
@@ -214,12 +214,12 @@ static uint64_t count_bytes(const struct recording *recording)
 }
 
 static enum philox_status keep_all(struct recording *recording,
-				   const struct philox_run *run)
+				   const struct run *run)
 {
 	enum philox_status status = keep_uses(recording, run);
 
 	if (status == PHILOX_OK)
-		status = keep_values(recording, run);
+		status = keep_params(recording, run);
 	if (status == PHILOX_OK)
 		status = keep_ranges(recording, run);
 	if (status == PHILOX_OK)
@@ -238,7 +238,7 @@ static enum philox_status keep_all(struct recording *recording,
 
 /* --- the capture ---------------------------------------------------------------------- */
 
-static enum philox_status capture_run(struct philox_run *run,
+static enum philox_status capture_run(struct run *run,
 				      struct recording *recording)
 {
 	const uint64_t began = runner_time();
@@ -252,7 +252,7 @@ static enum philox_status capture_run(struct philox_run *run,
 	return status;
 }
 
-static int is_whole(const struct philox_run *run)
+static int is_whole(const struct run *run)
 {
 	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
 
@@ -261,7 +261,7 @@ static int is_whole(const struct philox_run *run)
 	       info.status == PHILOX_CAPTURE_ACTIVE;
 }
 
-static enum philox_status refuse_recording(const struct philox_run *run)
+static enum philox_status refuse_recording(const struct run *run)
 {
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
 			  "function '%s': its body refused to be recorded%s%s",
@@ -279,8 +279,8 @@ static int is_want(enum philox_status status)
  * A capture that broke says more than what the body returned, which is the
  * reason otherwise.
  */
-static enum philox_status end_badly(struct philox_run *run,
-				    enum philox_status status, int *broke)
+static enum philox_status end_badly(struct run *run, enum philox_status status,
+				    int *broke)
 {
 	struct philox_context *context = run->runner->context;
 	struct philox_graph *none = NULL;
@@ -304,7 +304,7 @@ static enum philox_status end_badly(struct philox_run *run,
 	return status_prefix(status, "function '%s': ", run->function->name);
 }
 
-static enum philox_status end_capture(struct philox_run *run,
+static enum philox_status end_capture(struct run *run,
 				      struct recording *recording,
 				      enum philox_status status, int *broke)
 {
@@ -326,7 +326,7 @@ static enum philox_status end_capture(struct philox_run *run,
  * Whatever the device refuses, the stream is to run again: it may have refused
  * to end the capture, once.
  */
-static void free_stream(const struct philox_run *run)
+static void free_stream(const struct run *run)
 {
 	enum philox_capture_status capturing = PHILOX_CAPTURE_ACTIVE;
 	const struct status_message kept = status_kept();
@@ -355,7 +355,7 @@ static void roll_back(struct philox_pool_session **session,
 	*session = NULL;
 }
 
-static enum philox_status end_session_well(struct philox_run *run,
+static enum philox_status end_session_well(struct run *run,
 					   struct philox_pool_session *session)
 {
 	struct philox_pool_session_stats report =
@@ -367,8 +367,8 @@ static enum philox_status end_session_well(struct philox_run *run,
 				   : status;
 }
 
-static enum philox_status capture(struct philox_run *run,
-				  struct recording *recording, int *broke)
+static enum philox_status capture(struct run *run, struct recording *recording,
+				  int *broke)
 {
 	struct philox_runner *runner = run->runner;
 	struct philox_pool_session *session;

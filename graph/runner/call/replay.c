@@ -7,17 +7,17 @@
 #include "graph/runner/call/call.h"
 #include "graph/runner/state/state.h"
 
-static enum philox_status set_values(const struct recording *recording,
+static enum philox_status set_params(const struct recording *recording,
 				     const struct philox_call *call)
 {
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0;
-	     status == PHILOX_OK && i < recording->function->n_values; i++)
-		if (recording->values[i] != SIZE_MAX)
+	     status == PHILOX_OK && i < recording->function->n_params; i++)
+		if (recording->params[i] != SIZE_MAX)
 			status = philox_graph_set_param(
-				recording->graph, recording->values[i],
-				call->values[i].bytes, call->values[i].size);
+				recording->graph, recording->params[i],
+				call->params[i].data, call->params[i].bytes);
 	return status;
 }
 
@@ -26,12 +26,13 @@ static enum philox_status check_entries(const struct recording *recording,
 {
 	const char *name = recording->function->name;
 
-	if (call->n_uses == recording->n_entries)
+	if (call->n_passes == recording->n_entries)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "function '%s': uses has %zu entr%s, but its body "
+			  "function '%s': passes has %zu entr%s, but its body "
 			  "takes %zu",
-			  name, call->n_uses, call->n_uses == 1 ? "y" : "ies",
+			  name, call->n_passes,
+			  call->n_passes == 1 ? "y" : "ies",
 			  recording->n_entries);
 }
 
@@ -39,7 +40,7 @@ static void fill_uses(struct recording *recording,
 		      const struct philox_call *call)
 {
 	for (size_t i = 0; i < recording->n_entries; i++)
-		recording->uses[recording->entries[i].use] = call->uses[i];
+		recording->uses[recording->entries[i].use] = call->passes[i];
 }
 
 static void write_tickets(const struct recording *recording,
@@ -54,7 +55,7 @@ static void write_tickets(const struct recording *recording,
 
 		if (!entry->forward)
 			continue;
-		call->uses[i].ticket = ticket;
+		call->passes[i].ticket = ticket;
 		if (ticket.serial)
 			step_owe(runner, entry->region, ticket, runner->path);
 	}
@@ -219,7 +220,7 @@ static enum philox_status make_ready(struct recording *recording,
 	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs; i++)
 		status = outputs_renew(&recording->outputs[i].slot);
 	if (status == PHILOX_OK)
-		status = set_values(recording, call);
+		status = set_params(recording, call);
 	if (status == PHILOX_OK)
 		fill_uses(recording, call);
 	return status;

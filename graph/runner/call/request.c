@@ -32,39 +32,40 @@ static enum philox_status check_count(const struct philox_function *function,
 	return PHILOX_OK;
 }
 
-static enum philox_status check_value(const struct philox_function *function,
+static enum philox_status check_param(const struct philox_function *function,
 				      const struct philox_call *call, size_t i)
 {
-	const struct philox_call_param *value = &call->values[i];
+	const struct philox_call_param *value = &call->params[i];
 
-	if (value->bytes && value->size == function->values[i].bytes)
+	if (value->data && value->bytes == function->params[i].bytes)
 		return PHILOX_OK;
-	if (!value->bytes)
+	if (!value->data)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "function '%s': value '%s' is NULL",
-				  function->name, function->values[i].name);
-	return status_set(PHILOX_ERROR_INVALID,
-			  "function '%s': value '%s' has %zu byte%s, not %zu",
-			  function->name, function->values[i].name,
-			  function->values[i].bytes,
-			  status_s(function->values[i].bytes), value->size);
+				  "function '%s': parameter '%s' is NULL",
+				  function->name, function->params[i].name);
+	return status_set(
+		PHILOX_ERROR_INVALID,
+		"function '%s': parameter '%s' has %zu byte%s, not %zu",
+		function->name, function->params[i].name,
+		function->params[i].bytes, status_s(function->params[i].bytes),
+		value->bytes);
 }
 
 static enum philox_status check_call_use(const struct philox_function *function,
 					 const struct philox_call *call,
 					 size_t i)
 {
-	const struct philox_launch_pass *use = &call->uses[i];
+	const struct philox_launch_pass *use = &call->passes[i];
 
 	if (!use->reserved && !(use->flags & ~(uint32_t)PHILOX_PASS_RETAIN))
 		return PHILOX_OK;
 	return status_set(
 		PHILOX_ERROR_INVALID,
-		"function '%s', use %zu: %s is 0x%" PRIx32 ", but %s",
+		"function '%s', pass %zu: %s is 0x%" PRIx32 ", but %s",
 		function->name, i, use->reserved ? "reserved" : "flags",
 		use->reserved ? use->reserved : use->flags,
 		use->reserved ? "must be 0"
-			      : "a use takes PHILOX_PASS_RETAIN only");
+			      : "a launch pass takes PHILOX_PASS_RETAIN only");
 }
 
 static enum philox_status check_lists(const struct philox_function *function,
@@ -76,20 +77,20 @@ static enum philox_status check_lists(const struct philox_function *function,
 			    function->n_inputs, call->inputs);
 
 	if (status == PHILOX_OK)
-		status = check_count(function, "value", call->n_values,
-				     function->n_values, call->values);
+		status = check_count(function, "parameter", call->n_params,
+				     function->n_params, call->params);
 	if (status == PHILOX_OK &&
 	    (call->outputs || (call->n_outputs && !prepare)))
 		status = check_count(function, "output", call->n_outputs,
 				     function->n_outputs, call->outputs);
-	if (status == PHILOX_OK && !prepare && call->n_uses && !call->uses)
+	if (status == PHILOX_OK && !prepare && call->n_passes && !call->passes)
 		status = status_set(PHILOX_ERROR_INVALID,
-				    "function '%s': uses is NULL",
+				    "function '%s': passes is NULL",
 				    function->name);
-	for (size_t i = 0; status == PHILOX_OK && i < call->n_values; i++)
-		status = check_value(function, call, i);
-	for (size_t i = 0; status == PHILOX_OK && !prepare && i < call->n_uses;
-	     i++)
+	for (size_t i = 0; status == PHILOX_OK && i < call->n_params; i++)
+		status = check_param(function, call, i);
+	for (size_t i = 0;
+	     status == PHILOX_OK && !prepare && i < call->n_passes; i++)
 		status = check_call_use(function, call, i);
 	return status;
 }
@@ -127,13 +128,13 @@ static enum philox_status check_call(const struct philox_function *function,
 
 	if (status == PHILOX_OK)
 		status = options_check_reserved("call", call->reserved);
-	if (status == PHILOX_OK && call->key_size > KEY_SIZE_MAX)
+	if (status == PHILOX_OK && call->key_bytes > KEY_SIZE_MAX)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "function '%s': a key has at most %d "
 				    "bytes, not %zu",
 				    function->name, KEY_SIZE_MAX,
-				    call->key_size);
-	if (status == PHILOX_OK && call->key_size && !call->key)
+				    call->key_bytes);
+	if (status == PHILOX_OK && call->key_bytes && !call->key)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "function '%s': key is NULL",
 				    function->name);
@@ -161,7 +162,7 @@ enum philox_status request_check(struct request *request)
 				  function->name);
 	status = check_call(function, call, request->prepare);
 	if (status == PHILOX_OK)
-		status = key_get(function, call->key, call->key_size,
+		status = key_get(function, call->key, call->key_bytes,
 				 &request->key);
 	request->fresh = function->counts.keys > keys;
 	if (status == PHILOX_OK)

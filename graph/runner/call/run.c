@@ -10,7 +10,7 @@
 
 /* --- beginning and end ---------------------------------------------------------- */
 
-static enum philox_status reserve_run(struct philox_run *run,
+static enum philox_status reserve_run(struct run *run,
 				      const struct philox_function *function)
 {
 	size_t room = run->input_room;
@@ -24,8 +24,8 @@ static enum philox_status reserve_run(struct philox_run *run,
 	if (status != PHILOX_OK)
 		run->input_room = room;
 	if (status == PHILOX_OK)
-		status = runner_room(&run->values, &run->value_room,
-				     function->n_values, sizeof(*run->values));
+		status = runner_room(&run->params, &run->param_room,
+				     function->n_params, sizeof(*run->params));
 	if (status == PHILOX_OK)
 		status =
 			runner_room(&run->outputs, &run->output_room,
@@ -37,7 +37,7 @@ enum philox_status run_begin(const struct request *request,
 			     enum philox_call_kind kind)
 {
 	struct philox_function *function = request->function;
-	struct philox_run *run = &function->runner->run;
+	struct run *run = &function->runner->run;
 	enum philox_status status = reserve_run(run, function);
 
 	if (status != PHILOX_OK)
@@ -57,19 +57,20 @@ enum philox_status run_begin(const struct request *request,
 	run->taken = 0;
 	run->reason[0] = '\0';
 	run->entries = run->n_blocks = 0;
-	if (function->n_values)
-		memset(run->values, 0,
-		       function->n_values * sizeof(*run->values));
+	if (function->n_params)
+		memset(run->params, 0,
+		       function->n_params * sizeof(*run->params));
 	if (function->n_outputs)
 		memset(run->outputs, 0,
 		       function->n_outputs * sizeof(*run->outputs));
+	run->callback.kind = CALLBACK_BODY;
 	callback_begin(&run->callback, run->runner->context);
 	script_begin(run);
 	return PHILOX_OK;
 }
 
 /* What an autotuner did that is not done need not be done again. */
-void run_end(struct philox_run *run, enum philox_status went)
+void run_end(struct run *run, enum philox_status went)
 {
 	if (went != PHILOX_OK)
 		script_forget(run);
@@ -85,7 +86,7 @@ void run_end(struct philox_run *run, enum philox_status went)
 
 /* --- the body -------------------------------------------------------------------- */
 
-static enum philox_status name_function(const struct philox_run *run,
+static enum philox_status name_function(const struct run *run,
 					enum philox_status status)
 {
 	const char *name = run->function->name;
@@ -100,7 +101,7 @@ static enum philox_status name_function(const struct philox_run *run,
 	return status_prefix(status, "%s: ", begin);
 }
 
-static enum philox_status check_outputs(struct philox_run *run)
+static enum philox_status check_outputs(struct run *run)
 {
 	const struct philox_function *function = run->function;
 
@@ -121,7 +122,7 @@ static enum philox_status check_outputs(struct philox_run *run)
 	return PHILOX_OK;
 }
 
-enum philox_status run_body(struct philox_run *run)
+enum philox_status run_body(struct run *run)
 {
 	struct philox_function *function = run->function;
 	enum philox_status status;
@@ -130,7 +131,7 @@ enum philox_status run_body(struct philox_run *run)
 	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
 	callback_enter(&run->callback);
-	status = function->body(function->user, run);
+	status = function->body(function->user, &run->callback);
 	callback_leave(&run->callback);
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
@@ -150,8 +151,7 @@ enum philox_status run_body(struct philox_run *run)
 	return PHILOX_OK;
 }
 
-enum philox_status run_check_memory(const struct philox_run *run,
-				    uint64_t allocations)
+enum philox_status run_check_memory(const struct run *run, uint64_t allocations)
 {
 	if (allocations == run->taken)
 		return PHILOX_OK;
@@ -179,8 +179,7 @@ static unsigned set_pool_flags(struct philox_pool *pool, unsigned flags)
  * A recording's buffer is written before its graph runs, which must not fill it
  * then: a pool that fills its blocks does so by a node.
  */
-enum philox_status run_take_buffer(struct philox_run *run, size_t index,
-				   void **buffer)
+enum philox_status run_take_buffer(struct run *run, size_t index, void **buffer)
 {
 	struct philox_pool *pool = run->pool;
 	const struct philox_input_desc *input = &run->function->inputs[index];
@@ -199,7 +198,7 @@ enum philox_status run_take_buffer(struct philox_run *run, size_t index,
 	return PHILOX_OK;
 }
 
-enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
+enum philox_status run_place_inputs(struct run *run, void **buffers,
 				    int recorded)
 {
 	const struct philox_function *function = run->function;

@@ -58,22 +58,22 @@ static void add_key(char text[REPLAY_TEXT], const struct key *key)
 		add_text(text, "...");
 }
 
-static int add_values(const struct recording *recording,
+static int add_params(const struct recording *recording,
 		      const struct philox_call *call, char text[REPLAY_TEXT])
 {
 	const struct philox_function *function = recording->function;
 	int changed = 0;
 
-	for (size_t i = 0; i < function->n_values; i++) {
-		const struct philox_call_param *now = &call->values[i];
+	for (size_t i = 0; i < function->n_params; i++) {
+		const struct philox_call_param *now = &call->params[i];
 
-		if (memcmp(&recording->given[i], now->bytes, now->size) == 0)
+		if (memcmp(&recording->given[i], now->data, now->bytes) == 0)
 			continue;
-		add_text(text, "%s value '%s' from ", changed++ ? "," : "",
-			 function->values[i].name);
-		add_hex(text, &recording->given[i], now->size);
+		add_text(text, "%s parameter '%s' from ", changed++ ? "," : "",
+			 function->params[i].name);
+		add_hex(text, &recording->given[i], now->bytes);
 		add_text(text, " to ");
-		add_hex(text, now->bytes, now->size);
+		add_hex(text, now->data, now->bytes);
 	}
 	return changed;
 }
@@ -104,7 +104,7 @@ static void describe_replay(const struct replay_check *check, const char *what,
 	const struct recording *recording = check->recording;
 	const struct philox_call *call = check->request->call;
 	char changes[REPLAY_TEXT] = "these changed:";
-	int changed = add_values(recording, call, changes);
+	int changed = add_params(recording, call, changes);
 
 	changed = add_inputs(recording, call, changed, changes);
 	*text = '\0';
@@ -112,7 +112,7 @@ static void describe_replay(const struct replay_check *check, const char *what,
 	add_key(text, recording->key);
 	add_text(text, " differs from its body: %s; since it was recorded %s",
 		 what,
-		 changed ? changes : "no value changed and no input moved");
+		 changed ? changes : "no parameter changed and no input moved");
 }
 
 /* --- inputs: what a body mutates, for a replay that is verified ----------- */
@@ -238,7 +238,7 @@ static enum philox_status keep_mutated(struct replay_check *check)
 /* Where a piece of the real memory is in this run. */
 static void *copy_of(const struct replay_check *check, uint32_t input)
 {
-	const struct philox_verify *verify = &check->verify;
+	const struct verify *verify = &check->verify;
 	const struct verify_memory *memory;
 
 	if (!check->pieces[input])
@@ -252,7 +252,7 @@ static void *copy_of(const struct replay_check *check, uint32_t input)
 /* --- body: the body of a replay that is verified -------------------------- */
 
 static enum philox_status place_input(struct replay_check *check,
-				      struct philox_run *run, uint32_t index)
+				      struct run *run, uint32_t index)
 {
 	const struct philox_function *function = run->function;
 	const struct philox_call_input *input = &run->call->inputs[index];
@@ -273,7 +273,7 @@ static enum philox_status place_input(struct replay_check *check,
 }
 
 static enum philox_status place_all_inputs(struct replay_check *check,
-					   struct philox_run *run)
+					   struct run *run)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -287,7 +287,7 @@ static enum philox_status place_all_inputs(struct replay_check *check,
 }
 
 static struct verify_item output_item(const struct replay_check *check,
-				      const struct philox_run *run, size_t i)
+				      const struct run *run, size_t i)
 {
 	const struct philox_output_desc *info = &run->function->outputs[i];
 
@@ -323,7 +323,7 @@ static struct verify_item input_item(const struct replay_check *check,
  * input that is as it was, there is nothing to compare.
  */
 static enum philox_status place_items(struct replay_check *check,
-				      const struct philox_run *run)
+				      const struct run *run)
 {
 	const struct philox_function *function = run->function;
 	enum philox_status status = PHILOX_OK;
@@ -353,16 +353,16 @@ static void free_one(const struct replay_check *check, void *address)
 
 /* What it allocated, cells of values, and buffers of inputs. */
 static void free_run_memory(const struct replay_check *check,
-			    const struct philox_run *run)
+			    const struct run *run)
 {
 	const struct philox_function *function = check->recording->function;
 
 	for (size_t i = 0; i < run->n_blocks; i++)
 		if (!run->blocks[i].freed)
 			free_one(check, run->blocks[i].block.address);
-	for (size_t i = 0; i < function->n_values; i++)
-		if (run->values[i])
-			free_one(check, run->values[i]);
+	for (size_t i = 0; i < function->n_params; i++)
+		if (run->params[i])
+			free_one(check, run->params[i]);
 	for (uint32_t i = 0; i < function->n_inputs; i++)
 		if (run->inputs[i] != check->request->call->inputs[i].address &&
 		    !copy_of(check, i))
@@ -370,7 +370,7 @@ static void free_run_memory(const struct replay_check *check,
 }
 
 /* Memory of a later run is free before the next one; that of the first stays. */
-static void free_later(struct replay_check *check, struct philox_run *run)
+static void free_later(struct replay_check *check, struct run *run)
 {
 	struct status_message kept;
 
@@ -392,7 +392,7 @@ static uint64_t allocations_of(struct philox_pool *pool)
 }
 
 /* Memory of the runner's own pool would stay. */
-static enum philox_status run_body_checked(struct philox_run *run)
+static enum philox_status run_body_checked(struct run *run)
 {
 	struct philox_runner *runner = run->runner;
 	const uint64_t before = allocations_of(runner->pool);
@@ -408,7 +408,7 @@ static enum philox_status run_body_checked(struct philox_run *run)
 }
 
 static enum philox_status run_checked(struct replay_check *check,
-				      struct philox_run *run)
+				      struct run *run)
 {
 	enum philox_status status;
 
@@ -421,12 +421,12 @@ static enum philox_status run_checked(struct replay_check *check,
 	return status == PHILOX_OK ? place_items(check, run) : status;
 }
 
-static enum philox_status run_for_check(struct philox_verify *verify)
+static enum philox_status run_for_check(struct verify *verify)
 {
 	struct replay_check *check = verify->user;
 	struct recording *recording = check->recording;
 	struct philox_function *function = recording->function;
-	struct philox_run *run = &function->runner->run;
+	struct run *run = &function->runner->run;
 	enum philox_status status;
 
 	free_later(check, run);
@@ -549,7 +549,7 @@ static enum philox_status agree_to_check(struct replay_check *check,
 	return agree_to_run(check, status, &check->asked);
 }
 
-static enum philox_status agree_to_explain(struct philox_verify *verify,
+static enum philox_status agree_to_explain(struct verify *verify,
 					   enum philox_status status)
 {
 	int asked;
@@ -559,7 +559,7 @@ static enum philox_status agree_to_explain(struct philox_verify *verify,
 
 static enum philox_status reserve_all(struct replay_check *check)
 {
-	struct philox_verify *verify = &check->verify;
+	struct verify *verify = &check->verify;
 	struct philox_function *function = check->recording->function;
 	struct philox_runner *runner = function->runner;
 	enum philox_status status = make_spare(runner);

@@ -93,10 +93,10 @@ static enum philox_status check_value_info(const char *function,
 	const struct philox_param_desc *value = part;
 
 	if (!value->bytes || value->bytes > PHILOX_PARAM_BYTES)
-		return refuse_part(function, "value", value->name,
+		return refuse_part(function, "parameter", value->name,
 				   "has no size in 1 .. 16");
 	if (value->reserved[0] || value->reserved[1])
-		return refuse_part(function, "value", value->name,
+		return refuse_part(function, "parameter", value->name,
 				   "has a reserved field that is not 0");
 	return PHILOX_OK;
 }
@@ -246,8 +246,8 @@ static enum philox_status check_all_parts(
 		 sizeof(*options->inputs), check_input_info},
 		{"output", options->outputs, options->n_outputs,
 		 sizeof(*options->outputs), check_output_info},
-		{"value", options->values, options->n_values,
-		 sizeof(*options->values), check_value_info},
+		{"parameter", options->params, options->n_params,
+		 sizeof(*options->params), check_value_info},
 	};
 	enum philox_status status = PHILOX_OK;
 
@@ -289,15 +289,15 @@ static int copy_parts(struct philox_function *function,
 				      sizeof(*options->inputs), &failed);
 	function->outputs = copy_array(options->outputs, options->n_outputs,
 				       sizeof(*options->outputs), &failed);
-	function->values = copy_array(options->values, options->n_values,
-				      sizeof(*options->values), &failed);
+	function->params = copy_array(options->params, options->n_params,
+				      sizeof(*options->params), &failed);
 	function->spare =
 		calloc(options->n_outputs + 1, sizeof(*function->spare));
 	if (failed || !function->spare)
 		return 0;
 	function->n_inputs = options->n_inputs;
 	function->n_outputs = options->n_outputs;
-	function->n_values = options->n_values;
+	function->n_params = options->n_params;
 	for (size_t i = 0; i < function->n_inputs; i++) {
 		struct philox_input_desc *input = &function->inputs[i];
 
@@ -311,9 +311,9 @@ static int copy_parts(struct philox_function *function,
 		output->name = copy_text(output->name, &failed);
 		output->origin = copy_text(output->origin, &failed);
 	}
-	for (size_t i = 0; i < function->n_values; i++)
-		function->values[i].name =
-			copy_text(function->values[i].name, &failed);
+	for (size_t i = 0; i < function->n_params; i++)
+		function->params[i].name =
+			copy_text(function->params[i].name, &failed);
 	return !failed;
 }
 
@@ -332,11 +332,11 @@ void function_free(struct philox_function *function)
 		free_text(function->outputs[i].name);
 		free_text(function->outputs[i].origin);
 	}
-	for (size_t i = 0; i < function->n_values; i++)
-		free_text(function->values[i].name);
+	for (size_t i = 0; i < function->n_params; i++)
+		free_text(function->params[i].name);
 	free(function->inputs);
 	free(function->outputs);
-	free(function->values);
+	free(function->params);
 	free(function->spare);
 	free(function);
 }

@@ -32,13 +32,13 @@ extern const struct field count_calls[], count_bodies[], count_prepared[],
  * run_fail() keeps the first failure of a run with the thread's message, and
  * returns `status`.
  */
-enum philox_status run_fail(struct philox_run *run, enum philox_status status);
+enum philox_status run_fail(struct run *run, enum philox_status status);
 
 /* run_is_ours() tells whether a run's body is running, and on this thread. */
-int run_is_ours(const struct philox_run *run);
+int run_is_ours(const struct run *run);
 
 /* run_check() refuses a run whose body is not running on this thread. */
-enum philox_status run_check(const struct philox_run *run);
+enum philox_status run_check(const struct run *run);
 
 /*
  * script_begin() begins a run; script_step() takes its next step:
@@ -52,11 +52,11 @@ enum philox_status run_check(const struct philox_run *run);
  * script_share() has an empty script be the n steps that others have, too;
  * script_unshare() gives up one reference to them.
  */
-void script_begin(struct philox_run *run);
-enum philox_status script_step(struct philox_run *run, const struct step *step);
-enum philox_status script_end(struct philox_run *run);
+void script_begin(struct run *run);
+enum philox_status script_step(struct run *run, const struct step *step);
+enum philox_status script_end(struct run *run);
 int script_same_step(const struct step *one, const struct step *other);
-void script_forget(struct philox_run *run);
+void script_forget(struct run *run);
 void script_free(struct script *script);
 void script_share(struct script *script, struct script_share *share, size_t n);
 void script_unshare(struct script_share *share);

@@ -51,11 +51,11 @@ enum philox_status recording_make(struct philox_function *function,
 	made->outputs = calloc(function->n_outputs + 1, sizeof(*made->outputs));
 	made->slots = calloc(function->n_outputs + 1, sizeof(*made->slots));
 	made->places = calloc(function->n_outputs + 1, sizeof(*made->places));
-	made->values = calloc(function->n_values + 1, sizeof(*made->values));
+	made->params = calloc(function->n_params + 1, sizeof(*made->params));
 	made->inputs = calloc(function->n_inputs + 1, sizeof(void *));
-	made->given = calloc(function->n_values + 1, sizeof(*made->given));
+	made->given = calloc(function->n_params + 1, sizeof(*made->given));
 	if (!made->statics || !made->buffers || !made->outputs ||
-	    !made->slots || !made->places || !made->values || !made->inputs ||
+	    !made->slots || !made->places || !made->params || !made->inputs ||
 	    !made->given)
 		status = no_memory(function);
 	else
@@ -69,9 +69,9 @@ enum philox_status recording_make(struct philox_function *function,
 		if (!inputs_copied(function, key, call, i))
 			made->statics[i] = call->inputs[i].address;
 	}
-	for (size_t i = 0; i < function->n_values; i++)
-		memcpy(&made->given[i], call->values[i].bytes,
-		       call->values[i].size);
+	for (size_t i = 0; i < function->n_params; i++)
+		memcpy(&made->given[i], call->params[i].data,
+		       call->params[i].bytes);
 	*recording = made;
 	return PHILOX_OK;
 }
@@ -96,7 +96,7 @@ void recording_free(struct recording *recording)
 	free(recording->ranges);
 	free(recording->uses);
 	free(recording->entries);
-	free(recording->values);
+	free(recording->params);
 	free(recording->inputs);
 	free(recording->given);
 	free(recording);

@@ -9,12 +9,12 @@
 #include "graph/runner/function/function.h"
 
 /* Whether it is asked for by the body, on its thread and while it runs. */
-int run_is_ours(const struct philox_run *run)
+int run_is_ours(const struct run *run)
 {
 	return callback_is_here(&run->callback);
 }
 
-enum philox_status run_fail(struct philox_run *run, enum philox_status status)
+enum philox_status run_fail(struct run *run, enum philox_status status)
 {
 	if (status != PHILOX_OK && run_is_ours(run) &&
 	    run->status == PHILOX_OK) {
@@ -24,7 +24,7 @@ enum philox_status run_fail(struct philox_run *run, enum philox_status status)
 	return status;
 }
 
-enum philox_status run_check(const struct philox_run *run)
+enum philox_status run_check(const struct run *run)
 {
 	if (!run)
 		return status_set(PHILOX_ERROR_INVALID, "run is NULL");
@@ -36,7 +36,7 @@ enum philox_status run_check(const struct philox_run *run)
 			  run->runner->name);
 }
 
-void script_begin(struct philox_run *run)
+void script_begin(struct run *run)
 {
 	struct script *script = &run->key->script;
 
@@ -110,8 +110,8 @@ static void describe(const struct philox_function *function,
 			 function->outputs[step->a].name, step->b);
 		break;
 	case STEP_VALUE:
-		snprintf(text, STEP_TEXT, "value '%.60s'",
-			 function->values[step->a].name);
+		snprintf(text, STEP_TEXT, "parameter '%.60s'",
+			 function->params[step->a].name);
 	}
 }
 
@@ -127,8 +127,7 @@ int script_same_step(const struct step *one, const struct step *other)
 
 /* --- steps ------------------------------------------------------------------ */
 
-static enum philox_status refuse_step(struct philox_run *run,
-				      const struct step *step)
+static enum philox_status refuse_step(struct run *run, const struct step *step)
 {
 	const struct script *script = &run->key->script;
 	char now[STEP_TEXT], before[STEP_TEXT];
@@ -146,7 +145,7 @@ static enum philox_status refuse_step(struct philox_run *run,
 					before));
 }
 
-enum philox_status script_step(struct philox_run *run, const struct step *step)
+enum philox_status script_step(struct run *run, const struct step *step)
 {
 	struct script *script = &run->key->script;
 	enum philox_status status;
@@ -166,7 +165,7 @@ enum philox_status script_step(struct philox_run *run, const struct step *step)
 	return PHILOX_OK;
 }
 
-enum philox_status script_end(struct philox_run *run)
+enum philox_status script_end(struct run *run)
 {
 	const struct script *script = &run->key->script;
 	char next[STEP_TEXT];
@@ -183,7 +182,7 @@ enum philox_status script_end(struct philox_run *run)
 				   status_s(run->step), run->step, next));
 }
 
-void script_forget(struct philox_run *run)
+void script_forget(struct run *run)
 {
 	if (!run->comparing)
 		run->key->script.n = 0;

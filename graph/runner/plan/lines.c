@@ -108,7 +108,7 @@ enum section { OF_INPUTS, OF_OUTPUTS, OF_VALUES, OF_SCRIPTS, OF_KEYS };
 /* What steps of a script may name by number: those of its own, above it. */
 struct step_counts {
 	uint64_t passes, allocations;
-	uint64_t outputs, values; /* of the function */
+	uint64_t outputs, params; /* of the function */
 };
 
 struct plan_reader {
@@ -190,7 +190,7 @@ static void check_step(struct reader *reader, const struct step *step,
 		check_which(reader, step->a, counts->outputs, "output");
 		break;
 	case STEP_VALUE:
-		check_which(reader, step->a, counts->values, "value");
+		check_which(reader, step->a, counts->params, "value");
 	}
 }
 
@@ -230,7 +230,7 @@ static void read_script(struct plan_reader *reader)
 			      function->n_scripts);
 	reader_end_line(in);
 	reader->counts = (struct step_counts){.outputs = function->n_outputs,
-					      .values = function->n_values};
+					      .params = function->n_params};
 	reader_put(in, &function->scripts, &function->n_scripts, &script,
 		   sizeof(script));
 }

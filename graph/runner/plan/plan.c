@@ -73,8 +73,8 @@ const struct plan_part plan_parts[PLAN_PARTS] = {
 	{"value",
 	 value_fields,
 	 sizeof(struct philox_param_desc),
-	 offsetof(struct plan_function, values),
-	 {NUMBER(plan_function, "values", n_values),
+	 offsetof(struct plan_function, params),
+	 {NUMBER(plan_function, "values", n_params),
 	  .spoken = "how many values it has"}}};
 
 #define REGION FIELD(NAME, struct step, region, NULL)
@@ -225,7 +225,7 @@ static void free_contents(struct plan_function *function)
 	}
 	free(function->inputs);
 	free(function->outputs);
-	free(function->values);
+	free(function->params);
 	free_scripts(function);
 	for (size_t i = 0; i < function->n_keys; i++) {
 		free(function->keys[i].bytes);

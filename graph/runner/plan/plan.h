@@ -127,8 +127,8 @@ struct plan_function {
 	uint32_t mode, flags;
 	struct philox_input_desc *inputs; /* without origins */
 	struct philox_output_desc *outputs;
-	struct philox_param_desc *values;
-	size_t n_inputs, n_outputs, n_values;
+	struct philox_param_desc *params;
+	size_t n_inputs, n_outputs, n_params;
 	struct philox_policy policy;
 	struct plan_script *scripts;
 	struct plan_key *keys;

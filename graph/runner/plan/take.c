@@ -110,10 +110,10 @@ struct plan_function plan_signature(const struct philox_function *function)
 				      .flags = function->flags,
 				      .inputs = function->inputs,
 				      .outputs = function->outputs,
-				      .values = function->values,
+				      .params = function->params,
 				      .n_inputs = function->n_inputs,
 				      .n_outputs = function->n_outputs,
-				      .n_values = function->n_values,
+				      .n_params = function->n_params,
 				      .policy = function->policy};
 }
 

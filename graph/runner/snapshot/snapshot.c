@@ -106,13 +106,13 @@ static void copy_signature(struct text_copying *copying,
 			  &(struct text_part){
 				  .elements = function->outputs[i].elements});
 	to->values.first = text->n_parts;
-	for (size_t i = 0; i < function->n_values; i++)
-		copy_part(copying, TEXT_VALUE, function->values[i].name, "",
+	for (size_t i = 0; i < function->n_params; i++)
+		copy_part(copying, TEXT_VALUE, function->params[i].name, "",
 			  &(struct text_part){
-				  .alignment = function->values[i].bytes});
+				  .alignment = function->params[i].bytes});
 	to->inputs.n = function->n_inputs;
 	to->outputs.n = function->n_outputs;
-	to->values.n = function->n_values;
+	to->values.n = function->n_params;
 }
 
 static void drop_times(struct philox_function_stats *counts)

@@ -252,7 +252,7 @@ struct recording {
 	struct philox_launch_pass *uses; /* of the graph */
 	struct recorded_entry *entries;  /* of a call */
 	size_t n_entries, n_uses;
-	size_t *values;      /* of each: its index in the graph, or SIZE_MAX */
+	size_t *params;      /* of each: its index in the graph, or SIZE_MAX */
 	const void **inputs; /* of each: where it was */
 	struct philox_state *given; /* of each value: its bytes */
 	uint64_t replays;
@@ -280,8 +280,8 @@ struct philox_function {
 	struct philox_policy policy;                   /* defaults put in */
 	struct philox_input_desc *inputs;
 	struct philox_output_desc *outputs;
-	struct philox_param_desc *values;
-	size_t n_inputs, n_outputs, n_values;
+	struct philox_param_desc *params;
+	size_t n_inputs, n_outputs, n_params;
 	int automatic;    /* some inputs are */
 	uint64_t replays; /* tried so far: see `verify` of the policy */
 	struct output_slot **spare; /* free slots of each output */
@@ -308,15 +308,16 @@ struct run_block {
 	uint32_t outputs; /* that are in it */
 };
 
-struct philox_run {
+struct run {
+	struct philox_run callback; /* first */
 	struct philox_runner *runner;
 	struct philox_function *function; /* NULL: no body is running */
 	struct philox_call *call;
 	struct key *key;
 	enum philox_call_kind kind;
-	struct philox_pool *pool;     /* that its memory is from */
-	struct philox_verify *verify; /* a replay is verified; NULL: none */
-	int dry;                      /* a warm-up that is undone */
+	struct philox_pool *pool; /* that its memory is from */
+	struct verify *verify;    /* a replay is verified; NULL: none */
+	int dry;                  /* a warm-up that is undone */
 	philox_stream stream;
 
 	enum philox_status status; /* of the first call of these that failed */
@@ -329,14 +330,13 @@ struct philox_run {
 	size_t entries;   /* of uses that were taken */
 	uint64_t taken;   /* allocations from the pool */
 
-	struct callback callback;
 	struct run_block *blocks;
 	size_t n_blocks, block_room;
 	void **inputs;   /* where the body finds them */
 	uint8_t *copied; /* whether that is a copy */
 	size_t input_room;
-	void **values; /* NULL: not asked for */
-	size_t value_room;
+	void **params; /* NULL: not asked for */
+	size_t param_room;
 	struct run_output *outputs;
 	size_t output_room;
 };
@@ -393,7 +393,7 @@ struct philox_runner {
 	int guards;              /* the pool's margins */
 	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
 	struct philox_function *functions;
-	struct philox_run run;
+	struct run run;
 	uint64_t calls;
 	uint64_t recordings; /* ever made, for the names of graphs */
 	struct philox_function_stats traced; /* of the function of the call on

@@ -13,19 +13,19 @@ PROMISE(graph_messages, uses_that_do_not_fit)
 	struct philox_launch_pass uses[2] = {{{0, 0}, 0, 0}};
 
 	SAYS(philox_graph_launch(graph, f->stream, uses, 2),
-	     PHILOX_ERROR_INVALID, "'graph 1' has 1 use, not 2");
+	     PHILOX_ERROR_INVALID, "'graph 1' has 1 pass, not 2");
 	SAYS(philox_graph_launch(graph, f->stream, NULL, 1),
-	     PHILOX_ERROR_INVALID, "'graph 1': uses is NULL");
+	     PHILOX_ERROR_INVALID, "'graph 1': passes is NULL");
 	SAYS(philox_graph_get_pass_info(graph, 5, &info), PHILOX_ERROR_INVALID,
-	     "'graph 1' has 1 use: there is no use 5");
+	     "'graph 1' has 1 pass: there is no pass 5");
 	uses[0].reserved = 3;
 	SAYS(philox_graph_launch(graph, f->stream, uses, 1),
-	     PHILOX_ERROR_INVALID, "'graph 1', use 0: reserved is 0x3, not 0");
+	     PHILOX_ERROR_INVALID, "'graph 1', pass 0: reserved is 0x3, not 0");
 	uses[0].reserved = 0;
 	uses[0].flags = PHILOX_PASS_INFERENCE;
 	SAYS(philox_graph_launch(graph, f->stream, uses, 1),
 	     PHILOX_ERROR_INVALID,
-	     "'graph 1', use 0: flags is 0x1, but a use takes PHILOX_PASS_RETAIN "
+	     "'graph 1', pass 0: flags is 0x1, but a launch pass takes PHILOX_PASS_RETAIN "
 	     "only: other flags are those of the captured pass");
 }
 
@@ -37,7 +37,7 @@ PROMISE(graph_messages, a_graph_of_two_uses)
 	struct philox_launch_pass use = {0};
 
 	SAYS(philox_graph_launch(graph, f->stream, &use, 1),
-	     PHILOX_ERROR_INVALID, "'graph 1' has 2 uses, not 1");
+	     PHILOX_ERROR_INVALID, "'graph 1' has 2 passes, not 1");
 }
 
 PROMISE(graph_messages, a_ticket_that_a_launch_uses_up)

@@ -279,7 +279,7 @@ GRAPH_PROMISE(values, have_names_and_sizes_that_can_be)
 	captured_forward(f, scene.region, 0, scene.array);
 	FAILS(philox_capture_param(f->context, f->stream, "v", value, 0, &cell),
 	      PHILOX_ERROR_INVALID);
-	NAMES("size");
+	NAMES("bytes");
 	FAILS(philox_capture_param(f->context, f->stream, "v", value, 17,
 				   &cell),
 	      PHILOX_ERROR_INVALID);
@@ -315,7 +315,7 @@ GRAPH_PROMISE(values, are_set_by_index_and_size_when_no_launch_is_open)
 
 	FAILS(philox_graph_set_param(graph, 1, &other, 8),
 	      PHILOX_ERROR_INVALID);
-	NAMES("there is no value 1");
+	NAMES("there is no parameter 1");
 	FAILS(philox_graph_set_param(graph, 0, &other, 4),
 	      PHILOX_ERROR_INVALID);
 	NAMES("'step' has 8 bytes, not 4");
@@ -334,10 +334,13 @@ GRAPH_PROMISE(values, are_set_by_index_and_size_when_no_launch_is_open)
 	OK(philox_graph_get_param_info(graph, 0, &info));
 	cr_assert_str_eq(info.name, "step");
 	cr_assert_eq(info.bytes, 8);
-	FAILS(philox_graph_get_param_info(graph, 1, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_get_param_info(graph, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 1, &info),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 0, NULL),
+	      PHILOX_ERROR_INVALID);
 	info.size = 1;
-	FAILS(philox_graph_get_param_info(graph, 0, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_param_info(graph, 0, &info),
+	      PHILOX_ERROR_INVALID);
 	cr_assert_eq(philox_graph_param_count(NULL), 0);
 	OK(philox_graph_prologue(graph, f->stream, NULL, 0));
 	FAILS(philox_graph_set_param(graph, 0, &other, 8), PHILOX_ERROR_BUSY);

@@ -359,7 +359,8 @@ GRAPH_PROMISE(launch_failures, null_arguments_are_refused)
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_epilogue(NULL, PHILOX_OK), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_get_pass_info(NULL, 0, &info), PHILOX_ERROR_INVALID);
-	FAILS(philox_graph_get_pass_info(rig.back, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_pass_info(rig.back, 0, NULL),
+	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_set_name(NULL, "x"), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_set_name(rig.back, NULL), PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_native(NULL, NULL, NULL), PHILOX_ERROR_INVALID);

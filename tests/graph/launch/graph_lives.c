@@ -33,7 +33,8 @@ GRAPH_PROMISE(graph_lives, uses_are_described)
 	OK(philox_graph_get_pass_info(graph, 3, &info));
 	cr_assert(info.backward && !info.named && info.forward == 1);
 	cr_assert(info.flags & PHILOX_PASS_RETAIN);
-	FAILS(philox_graph_get_pass_info(graph, 4, &info), PHILOX_ERROR_INVALID);
+	FAILS(philox_graph_get_pass_info(graph, 4, &info),
+	      PHILOX_ERROR_INVALID);
 	FAILS(philox_graph_get_pass_info(graph, SIZE_MAX, &info),
 	      PHILOX_ERROR_INVALID);
 	cr_assert_eq(info.forward, 1, "outputs are written on success only");

@@ -208,7 +208,7 @@ GRAPH_PROMISE(launch, that_is_refused_gives_everything_back)
 	graph = record_end(f);
 	FAILS(philox_graph_launch(graph, f->stream, uses, 6),
 	      PHILOX_ERROR_RELEASED);
-	NAMES("use 5");
+	NAMES("pass 5");
 	NAMES("layer");
 	NAMES("77");
 	rig_is_whole(f, &rig);

@@ -103,14 +103,14 @@ PROMISE(verify_errors, are_those_of_a_launch)
 					   &job.options),
 	      PHILOX_ERROR_INVALID);
 	job.uses[0].reserved = 1;
-	REFUSED(&job, (void)0, PHILOX_ERROR_INVALID, "use 0");
+	REFUSED(&job, (void)0, PHILOX_ERROR_INVALID, "pass 0");
 	job.uses[0].reserved = 0;
 	back.region = job.region;
 	back.pool = job.pool;
 	make_job(&back);
 	backward(f, &one, 0);
 	back.uses[0].ticket = one.ticket;
-	REFUSED(&back, (void)0, PHILOX_ERROR_RELEASED, "use 0");
+	REFUSED(&back, (void)0, PHILOX_ERROR_RELEASED, "pass 0");
 	record_begin(f);
 	captured_forward(f, job.region, PHILOX_PASS_INFERENCE, array);
 	FAILS(launch_job(&job), PHILOX_ERROR_CAPTURE_UNSUPPORTED);
@@ -261,7 +261,7 @@ static enum philox_status fails_after_work(struct job *job,
 					   struct job_stage *stage)
 {
 	JOB_TRY(forward_work(job, stage));
-	if (stage->verify)
+	if (stage->run)
 		fail_event();
 	return PHILOX_OK;
 }
@@ -353,7 +353,7 @@ static enum philox_status wrong_pass(struct job *job, struct job_stage *stage,
 				     struct philox_pass *pass)
 {
 	const struct philox_ticket none = {0, 0};
-	const enum wrong wrong = stage->verify ? (enum wrong)job->n : 0;
+	const enum wrong wrong = stage->run ? (enum wrong)job->n : 0;
 
 	if (wrong == OTHER_REGION)
 		return job_forward(stage, job->other, 0, pass);
@@ -366,7 +366,7 @@ static enum philox_status wrong_pass(struct job *job, struct job_stage *stage,
 
 static enum philox_status wrong_work(struct job *job, struct job_stage *stage)
 {
-	const enum wrong wrong = stage->verify ? (enum wrong)job->n : 0;
+	const enum wrong wrong = stage->run ? (enum wrong)job->n : 0;
 	struct philox_ticket ticket;
 	struct philox_pass pass;
 	void *address;
@@ -376,7 +376,7 @@ static enum philox_status wrong_work(struct job *job, struct job_stage *stage)
 	if (wrong == TOO_FEW)
 		return PHILOX_OK;
 	if (wrong == NO_ARRAY)
-		return philox_verify_address(stage->verify, 1, &address);
+		return philox_run_input(stage->run, 1, &address, NULL);
 	JOB_TRY(wrong_pass(job, stage, &pass));
 	JOB_TRY(draw_or_fail(&pass, stage->array[0]));
 	if (wrong == LEAVES_OPEN)
@@ -437,14 +437,56 @@ PROMISE(verify_errors, of_arguments_in_callbacks_are_theirs)
 	struct philox_pass pass;
 	void *address;
 
-	FAILS(philox_verify_address(NULL, 0, &address), PHILOX_ERROR_INVALID);
-	FAILS(philox_verify_forward_begin(NULL, job.region, 0, &pass),
+	FAILS(philox_run_input(NULL, 0, &address, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_run_forward_begin(NULL, job.region, 0, &pass),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_verify_backward_begin(
-		      NULL, job.region, (struct philox_ticket){0, 0}, 0, &pass),
+	FAILS(philox_run_backward_begin(NULL, job.region,
+					(struct philox_ticket){0, 0}, 0, &pass),
 	      PHILOX_ERROR_INVALID);
-	cr_assert_null(philox_verify_stream(NULL));
+	cr_assert_null(philox_run_stream(NULL));
 	OK(launch_job(&job));
+}
+
+/* What only bodies of runners have is refused, and the form goes on. */
+static enum philox_status body_work(struct job *job, struct job_stage *stage)
+{
+	const void *param = job;
+	void *address = job;
+
+	if (stage->run) {
+		struct philox_run *run = stage->run;
+		size_t bytes = 0;
+
+		cr_assert_eq(philox_run_kind(run), PHILOX_CALL_EAGER);
+		FAILS(philox_run_alloc(run, 64, 0, "y", &address),
+		      PHILOX_ERROR_UNSUPPORTED);
+		NAMES("'graph 1'");
+		NAMES("memory of a pool");
+		FAILS(philox_run_free(run, job->array[0]),
+		      PHILOX_ERROR_UNSUPPORTED);
+		FAILS(philox_run_output(run, 0, job->array[0], 4),
+		      PHILOX_ERROR_UNSUPPORTED);
+		NAMES("outputs");
+		FAILS(philox_run_param(run, 0, &param),
+		      PHILOX_ERROR_UNSUPPORTED);
+		FAILS(philox_run_refuse(run, "why"), PHILOX_ERROR_UNSUPPORTED);
+		FAILS(philox_run_again(run), PHILOX_ERROR_UNSUPPORTED);
+		cr_assert(address == job && param == job);
+		OK(philox_run_input(run, 0, &address, &bytes));
+		cr_assert_eq(bytes, JOB_BYTES);
+		cr_assert_eq(address, stage->array[0]);
+	}
+	return forward_work(job, stage);
+}
+
+PROMISE(verify_errors, of_what_only_bodies_have_leave_the_launch_alone)
+{
+	struct job job = new_job(f, body_work);
+
+	job.region = make_region(f, "layer");
+	make_job(&job);
+	OK(launch_job(&job));
+	cr_assert_eq(job.runs, 1);
 }
 
 /* --- graphs that cannot be verified --------------------------------------- */

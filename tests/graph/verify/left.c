@@ -11,9 +11,9 @@ static enum philox_status outer_work(struct job *job, struct job_stage *stage)
 	struct philox_generator *generator =
 		philox_context_generator(job->f->context);
 
-	if (stage->verify && job->prop)
+	if (stage->run && job->prop)
 		JOB_TRY(launch_job(job->prop));
-	if (stage->verify)
+	if (stage->run)
 		JOB_TRY(philox_generator_advance(generator, 8, NULL));
 	return forward_work(job, stage);
 }
@@ -46,10 +46,9 @@ static enum philox_status fails_again_work(struct job *job,
 					   struct job_stage *stage)
 {
 	JOB_TRY(philox_memory_set(job->f->device, stage->stream,
-				  stage->array[0], stage->verify ? 2 : 1,
+				  stage->array[0], stage->run ? 2 : 1,
 				  JOB_BYTES));
-	return stage->verify && job->runs > 1 ? PHILOX_ERROR_NOT_FOUND
-					      : PHILOX_OK;
+	return stage->run && job->runs > 1 ? PHILOX_ERROR_NOT_FOUND : PHILOX_OK;
 }
 
 PROMISE(verify_left, arrays_as_they_were_if_a_later_run_fails)
@@ -69,7 +68,7 @@ PROMISE(verify_left, arrays_as_they_were_if_a_later_run_fails)
 static enum philox_status table_work(struct job *job, struct job_stage *stage)
 {
 	JOB_TRY(forward_work(job, stage));
-	if (!stage->verify)
+	if (!stage->run)
 		return PHILOX_OK;
 	JOB_TRY(philox_rows_advance(job->prop, stage->stream, NULL, 8));
 	return philox_rows_destroy(job->prop);
@@ -109,11 +108,11 @@ static enum philox_status leaving_work(struct job *job, struct job_stage *stage)
 {
 	struct left_pass *left = job->prop;
 	const unsigned flags = PHILOX_PASS_INFERENCE |
-			       (stage->verify ? PHILOX_PASS_ON_DEVICE : 0);
+			       (stage->run ? PHILOX_PASS_ON_DEVICE : 0);
 
 	JOB_TRY(job_forward(stage, job->region, flags, &left->pass));
 	JOB_TRY(draw_or_fail(&left->pass, stage->array[0]));
-	if (stage->verify && left->leaves)
+	if (stage->run && left->leaves)
 		return left->returns;
 	return philox_pass_commit(&left->pass, 0, NULL);
 }

@@ -37,7 +37,7 @@ static void refuses_arguments(struct team *team, const uint32_t *x)
 	call.call.size = 1;
 	TELLS_NONE(team, &call, PHILOX_ERROR_INVALID, "size");
 	call = good;
-	call.call.key_size = 5000;
+	call.call.key_bytes = 5000;
 	TELLS_NONE(team, &call, PHILOX_ERROR_INVALID, "4096");
 	call = good;
 	call.use.reserved = 1;
@@ -117,8 +117,8 @@ RUNNER_PROMISE(runner_agree_errors, of_launches_are_found_before_the_question)
 	team.asked[0] = '\0';
 	before = look(f, team.layer.region);
 	call = new_call(&team.layer, x, 0);
-	call.call.n_uses = 0;
-	TELLS_NONE(&team, &call, PHILOX_ERROR_INVALID, "uses has 0 entries");
+	call.call.n_passes = 0;
+	TELLS_NONE(&team, &call, PHILOX_ERROR_INVALID, "passes has 0 entries");
 	unchanged(f, team.layer.region, &before);
 
 	back = (struct team){.layer = team.layer, .others = PHILOX_CALL_REPLAY};
@@ -138,9 +138,9 @@ RUNNER_PROMISE(runner_agree_errors, of_launches_are_found_before_the_question)
 	before = look(f, team.layer.region);
 	call = new_call(&back.layer, x, 0);
 	call.use.ticket = made.use.ticket;
-	TELLS_NONE(&back, &call, PHILOX_ERROR_RELEASED, "use 0");
+	TELLS_NONE(&back, &call, PHILOX_ERROR_RELEASED, "pass 0");
 	call.use.ticket = (struct philox_ticket){0, 0};
-	TELLS_NONE(&back, &call, PHILOX_ERROR_MISMATCH, "use 0");
+	TELLS_NONE(&back, &call, PHILOX_ERROR_MISMATCH, "pass 0");
 	unchanged(f, team.layer.region, &before);
 }
 
@@ -541,8 +541,8 @@ RUNNER_PROMISE(runner_agree_errors, of_recordings_of_freed_memory_are_found)
 			lent = memory;
 		}
 		call.call.inputs = &call.x;
-		call.call.uses = uses;
-		call.call.n_uses = 2;
+		call.call.passes = uses;
+		call.call.n_passes = 2;
 		call.call.outputs = call.outputs;
 		OK(philox_function_call(team.layer.function, &call.call));
 		release_outputs(&team.layer, &call);

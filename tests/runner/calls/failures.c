@@ -98,8 +98,8 @@ static void make_fragile(struct fragile *fragile)
 	options.n_inputs = 1;
 	options.outputs = outputs;
 	options.n_outputs = 3;
-	options.values = &rate;
-	options.n_values = 1;
+	options.params = &rate;
+	options.n_params = 1;
 	options.policy.retry = 1;
 	OK(philox_function_create(fragile->runner, &options,
 				  &fragile->function));
@@ -122,10 +122,10 @@ static enum philox_status call_fragile(struct fragile *fragile, uint32_t rate)
 	call.stream = f->stream;
 	call.inputs = &x;
 	call.n_inputs = 1;
-	call.values = &value;
-	call.n_values = 1;
-	call.uses = uses;
-	call.n_uses = 2;
+	call.params = &value;
+	call.n_params = 1;
+	call.passes = uses;
+	call.n_passes = 2;
 	call.outputs = out;
 	call.n_outputs = 3;
 	fragile->calls = philox_device_call_count(f->device, NULL);
@@ -367,7 +367,7 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	output.reserved32 = 0;
 	output.reserved = 1;
 	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
-	REFUSED((options.values = &value, options.n_values = 1), "'v'");
+	REFUSED((options.params = &value, options.n_params = 1), "'v'");
 	REFUSED(options.policy.moved = 3, "policy.moved");
 	REFUSED(options.policy.live = 2, "policy.live");
 	REFUSED(options.policy.refused = 2, "policy.refused");

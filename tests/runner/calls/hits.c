@@ -121,8 +121,8 @@ static void describe_busy(struct busy *busy, const char *name)
 	options.n_inputs = n;
 	options.outputs = outputs;
 	options.n_outputs = busy->outputs;
-	options.values = values;
-	options.n_values = busy->values;
+	options.params = values;
+	options.n_params = busy->values;
 	options.policy.limit = busy->limit;
 	OK(philox_function_create(busy->r, &options, &busy->function));
 	free(inputs);
@@ -170,14 +170,14 @@ static uint32_t call_busy(struct busy *busy, int with_outputs)
 	call.stream = busy->stream;
 	call.inputs = busy->in;
 	call.n_inputs = busy->statics + busy->copied;
-	call.values = busy->given;
-	call.n_values = busy->values;
-	call.uses = uses;
-	call.n_uses = busy->backward ? 2 : 1;
+	call.params = busy->given;
+	call.n_params = busy->values;
+	call.passes = uses;
+	call.n_passes = busy->backward ? 2 : 1;
 	call.outputs = with_outputs ? busy->out : NULL;
 	call.n_outputs = with_outputs ? busy->outputs : 0;
 	OK(philox_function_call(busy->function, &call));
-	busy->ticket = uses[call.n_uses - 1].ticket;
+	busy->ticket = uses[call.n_passes - 1].ticket;
 	if (!busy->backward)
 		OK(philox_ticket_release(busy->region, busy->stream,
 					 busy->ticket));

@@ -297,15 +297,15 @@ RUNNER_PROMISE(runner_inputs, that_do_not_fit_are_refused_by_name)
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		NAMES("2 outputs");
 		call = new_call(&layer, x, 0);
-		call.call.n_values = 1;
+		call.call.n_params = 1;
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
-		NAMES("0 values");
+		NAMES("0 parameters");
 		call = new_call(&layer, x, 0);
 		call.call.key = NULL;
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		NAMES("key is NULL");
 		call = new_call(&layer, x, 0);
-		call.call.key_size = 4097;
+		call.call.key_bytes = 4097;
 		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 		call = new_call(&layer, x, 0);
 		call.use.flags = PHILOX_PASS_INFERENCE;
@@ -368,23 +368,23 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 	struct philox_function_desc options =
 		PHILOX_INIT(struct philox_function_desc);
 	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_call_param given = {.size = sizeof(double)};
+	struct philox_call_param given = {.bytes = sizeof(double)};
 	struct philox_function *function;
 	uint64_t launched = 0;
 
 	options.name = "rate";
 	options.body = rate_body;
 	options.user = &valued;
-	options.values = &value;
-	options.n_values = 1;
+	options.params = &value;
+	options.n_params = 1;
 	OK(philox_function_create(r, &options, &function));
 	call.stream = f->stream;
-	call.values = &given;
-	call.n_values = 1;
+	call.params = &given;
+	call.n_params = 1;
 	for (int i = 0; i < 6; i++) {
 		double rate = 0.5 * i, got[2];
 
-		given.bytes = &rate;
+		given.data = &rate;
 		launched = launches(f);
 		OK(philox_function_call(function, &call));
 		launched = launches(f) - launched;
@@ -395,10 +395,10 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 		cr_assert(i < 1 || launched == 0, "no copy for it");
 	}
 	cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
-	given.size = 4;
+	given.bytes = 4;
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
 	NAMES("'rate'");
-	given.bytes = NULL;
+	given.data = NULL;
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
 	NAMES("'rate'");
 	options.name = "wrong";
@@ -406,5 +406,5 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 	OK(philox_function_create(r, &options, &function));
 	given = (struct philox_call_param){&launched, 8};
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
-	NAMES("there is no value 1");
+	NAMES("there is no parameter 1");
 }

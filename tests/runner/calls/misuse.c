@@ -153,8 +153,8 @@ RUNNER_PROMISE(runner_misuse, of_one_ticket_for_two_uses_is_a_mismatch)
 	options.policy.warmups = 2;
 	OK(philox_function_create(r, &options, &function));
 	call.stream = f->stream;
-	call.uses = uses;
-	call.n_uses = 2;
+	call.passes = uses;
+	call.n_passes = 2;
 	for (int i = 0; i < 5; i++) {
 		uses[0] = (struct philox_launch_pass){one.ticket,
 						      PHILOX_PASS_RETAIN, 0};

@@ -441,8 +441,8 @@ RUNNER_PROMISE(runner_regressions,
 	make_shared(f, &shared);
 	function = shared_function(r, &shared, shared_body, 1);
 	call.stream = f->stream;
-	call.uses = uses;
-	call.n_uses = 2;
+	call.passes = uses;
+	call.n_passes = 2;
 	OK(philox_function_call(function, &call));
 }
 
@@ -456,8 +456,8 @@ RUNNER_PROMISE(runner_regressions, a_dry_backward_can_be_aborted)
 	make_shared(f, &shared);
 	function = shared_function(r, &shared, lone_body, 1);
 	call.stream = f->stream;
-	call.uses = &use;
-	call.n_uses = 1;
+	call.passes = &use;
+	call.n_passes = 1;
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_UNSUPPORTED);
 }
 
@@ -472,8 +472,8 @@ RUNNER_PROMISE(runner_regressions, a_dry_backward_ends_no_other_forward)
 	make_shared(f, &shared);
 	function = shared_function(r, &shared, lone_body, 1);
 	call.stream = f->stream;
-	call.uses = &use;
-	call.n_uses = 1;
+	call.passes = &use;
+	call.n_passes = 1;
 	philox_function_call(function, &call); /* its ticket is none */
 	FAILS(philox_forward_begin(shared.regions[1], f->side, 0, &pass),
 	      PHILOX_ERROR_BUSY);
@@ -516,8 +516,8 @@ static void retain_in(struct fixture *f, struct philox_runner *r,
 	options.policy.warmups = warmups;
 	OK(philox_function_create(r, &options, &function));
 	call.stream = f->stream;
-	call.uses = &use;
-	call.n_uses = 1;
+	call.passes = &use;
+	call.n_passes = 1;
 	OK(philox_function_call(function, &call));
 	PENDING(shared.regions[0], 0);
 }
@@ -680,7 +680,7 @@ RUNNER_PROMISE(runner_regressions, a_call_that_fails_drops_no_recording)
 	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 	call = new_call(&layer, x, 1);
-	call.call.n_uses = 0;
+	call.call.n_passes = 0;
 	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 	cr_assert_eq(counts_of(&layer).recordings, 1,
 		     "the recording of the other key is gone");

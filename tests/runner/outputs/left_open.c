@@ -61,8 +61,8 @@ static enum philox_status call_leaver(struct leaver *leaver,
 	leaver->owed = forward(leaver->f, leaver->region);
 	uses[2].ticket = leaver->owed.ticket;
 	call.stream = leaver->f->stream;
-	call.uses = uses;
-	call.n_uses = LEFT;
+	call.passes = uses;
+	call.n_passes = LEFT;
 	status = philox_function_call(leaver->function, &call);
 	*kind = call.kind;
 	if (status == PHILOX_OK)

@@ -251,7 +251,7 @@ static enum philox_status try_join(struct layer *join,
 	call.inputs = inputs;
 	call.n_inputs = 2;
 	call.key = key;
-	call.key_size = 1;
+	call.key_bytes = 1;
 	call.outputs = z;
 	call.n_outputs = 1;
 	return philox_function_call(join->function, &call);

@@ -72,8 +72,8 @@ RUNNER_PROMISE(runner_steps, end_for_calls_that_owe_nothing)
 	options.n_outputs = 1;
 	make_function_of(&layer, r, &options);
 	call.stream = f->stream;
-	call.uses = uses;
-	call.n_uses = 2;
+	call.passes = uses;
+	call.n_passes = 2;
 	call.outputs = &out;
 	call.n_outputs = 1;
 	for (int i = 0; i < 5; i++) {

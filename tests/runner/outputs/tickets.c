@@ -301,8 +301,8 @@ RUNNER_PROMISE(runner_tickets, of_several_passes_are_in_order_of_begin)
 		struct philox_call call = PHILOX_INIT(struct philox_call);
 
 		call.stream = f->stream;
-		call.uses = uses;
-		call.n_uses = 2;
+		call.passes = uses;
+		call.n_passes = 2;
 		uses[1].flags = i % 2 ? PHILOX_PASS_RETAIN : 0;
 		OK(philox_function_call(function, &call));
 		cr_assert_eq(uses[0].ticket.serial, 0, "used up in the body");
@@ -333,7 +333,7 @@ RUNNER_PROMISE(runner_tickets, need_an_entry_for_each_pass_and_no_more)
 		struct ledger_view before = look(f, two.forth.region);
 
 		call = new_call(&two.forth, two.x, 0);
-		call.call.n_uses = 0;
+		call.call.n_passes = 0;
 		FAILS(try_call(&two.forth, &call), PHILOX_ERROR_INVALID);
 		NAMES("0 entries");
 		cr_assert_eq(pending(two.forth.region), before.pending);
@@ -355,10 +355,10 @@ RUNNER_PROMISE(runner_tickets, of_bodies_that_leave_passes_open_are_refused)
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 
 	call.stream = f->stream;
-	call.uses = uses;
+	call.passes = uses;
 	for (int recorded = 0; recorded < 2; recorded++) {
 		memset(uses, 0, sizeof(uses));
-		call.n_uses = 1;
+		call.n_passes = 1;
 		s.leave_open = 1;
 		FAILS(philox_function_call(function, &call),
 		      recorded ? PHILOX_ERROR_MISMATCH : PHILOX_ERROR_STATE);
@@ -369,7 +369,7 @@ RUNNER_PROMISE(runner_tickets, of_bodies_that_leave_passes_open_are_refused)
 		s.abort = 0;
 		PENDING(s.one, 0);
 		uses[1].ticket = forward(f, s.two).ticket;
-		call.n_uses = 2;
+		call.n_passes = 2;
 		s.twice = 1;
 		OK(philox_function_call(function, &call) ==
 				   PHILOX_ERROR_RELEASED

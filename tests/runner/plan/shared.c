@@ -84,7 +84,7 @@ static enum philox_status call_same(struct fixture *f, const struct same *same,
 
 	call.stream = f->stream;
 	call.key = bytes;
-	call.key_size = sizeof(bytes);
+	call.key_bytes = sizeof(bytes);
 	return philox_function_call(same->function, &call);
 }
 

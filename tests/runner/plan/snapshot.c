@@ -344,7 +344,7 @@ RUNNER_PROMISE(runner_snapshot, knows_the_recording_of_each_live_replay)
 	make_function_of(&layer, r, &options);
 	for (int i = 0; i < 4; i++) {
 		calls[i] = new_call(&layer, x, 1);
-		calls[i].call.n_uses = 0;
+		calls[i].call.n_passes = 0;
 		calls[i].call.n_outputs = 1;
 		OK(try_call(&layer, &calls[i]));
 	}

@@ -147,8 +147,8 @@ static void make_whole(struct whole *whole, struct fixture *f,
 	options.n_inputs = change == INPUT_LESS ? 1 : 2;
 	options.outputs = outputs;
 	options.n_outputs = change != OUTPUT_LESS;
-	options.values = values;
-	options.n_values = change != VALUE_LESS;
+	options.params = values;
+	options.n_params = change != VALUE_LESS;
 	change_policy(&options.policy, change - POLICY);
 	OK(philox_function_create(r, &options, &whole->function));
 }
@@ -167,13 +167,13 @@ static void call_whole(struct whole *whole, const void *x, const void *rest,
 
 	call.stream = whole->f->stream;
 	call.key = key;
-	call.key_size = strlen(key);
+	call.key_bytes = strlen(key);
 	call.inputs = inputs;
 	call.n_inputs = 2;
-	call.values = &value;
-	call.n_values = 1;
-	call.uses = uses;
-	call.n_uses = 2;
+	call.params = &value;
+	call.n_params = 1;
+	call.passes = uses;
+	call.n_passes = 2;
 	OK(philox_function_call(whole->function, &call));
 	if (uses[0].ticket.serial)
 		OK(philox_ticket_release(whole->region, whole->f->stream,

@@ -135,7 +135,7 @@ static void consume_nothing(struct fixture *f, struct philox_runner *r,
 	/* a new key, and a ticket that goes in the call that finds it */
 	of = forward(f, rich.other);
 	rich.call.key = "other";
-	rich.call.key_size = 5;
+	rich.call.key_bytes = 5;
 	next = peek(f, rich.own);
 	call_rich(&rich, &of, 0,
 		  warmups ? PHILOX_CALL_RECORD : PHILOX_CALL_WARMUP);

@@ -331,7 +331,7 @@ RUNNER_PROMISE(runner_limits, forget_all_of_a_key)
 	make_function_of(&layer, r, &options);
 	for (uint32_t i = 0; i < 6; i++) {
 		call = new_call(&layer, x, i % 2);
-		call.call.n_uses = 0;
+		call.call.n_passes = 0;
 		call.call.n_outputs = 0;
 		call.x.bytes = 8 + 4 * i;
 		OK(try_call(&layer, &call));

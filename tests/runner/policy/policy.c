@@ -552,10 +552,10 @@ RUNNER_PROMISE(runner_policy, refuses_a_body_that_changes)
 	options.policy.warmups = 2;
 	OK(philox_function_create(r, &options, &layer.function));
 	call.stream = f->stream;
-	call.uses = &use;
-	call.n_uses = 1;
+	call.passes = &use;
+	call.n_passes = 1;
 	call.key = &key;
-	call.key_size = sizeof(key);
+	call.key_bytes = sizeof(key);
 	change = NO_CHANGE;
 	OK(philox_function_call(layer.function, &call));
 	for (int recorded = 0; recorded < 2; recorded++) {

@@ -112,7 +112,7 @@ static void consumes_nothing(struct fixture *f, struct philox_runner *r,
 	of = forward(f, rich.other); /* no room for another */
 	own = look(f, rich.own);
 	named = look(f, rich.other);
-	rich.call.uses = NULL;
+	rich.call.passes = NULL;
 	OK(philox_function_prepare(rich.function, &rich.call, 1, &prepared));
 	cr_assert_eq(prepared, 1);
 	cr_assert_eq(rich.call.kind, PHILOX_CALL_RECORD);
@@ -120,7 +120,7 @@ static void consumes_nothing(struct fixture *f, struct philox_runner *r,
 	unchanged(f, rich.own, &own);
 	unchanged(f, rich.other, &named);
 	LIVE(f, r, 0);
-	rich.call.uses = rich.uses;
+	rich.call.passes = rich.uses;
 	call_rich(&rich, &of, PHILOX_PASS_RETAIN, PHILOX_CALL_REPLAY);
 	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);
 	cr_assert_eq(rich.bodies, 1 + dry);
@@ -152,7 +152,7 @@ RUNNER_PROMISE(runner_prepare, reads_no_ticket)
 		memset(&back.outputs, 0x77, sizeof(back.outputs));
 		before = back.outputs[1];
 		back.call.inputs = &back.x;
-		back.call.uses = &back.use;
+		back.call.passes = &back.use;
 		back.call.outputs = back.outputs;
 		back.use.ticket = (struct philox_ticket){8, 123456};
 		OK(philox_function_prepare(duo.back.function, &back.call, 1,
@@ -183,7 +183,7 @@ RUNNER_PROMISE(runner_prepare, needs_no_room_for_outputs)
 
 	make_function(&layer, r, "layer");
 	call.call.inputs = &call.x;
-	call.call.uses = NULL;
+	call.call.passes = NULL;
 	call.call.outputs = NULL;
 	call.call.n_outputs = 2;
 	OK(philox_function_prepare(layer.function, &call.call, 1, NULL));

@@ -124,7 +124,7 @@ RUNNER_PROMISE(runner_prepare_errors, end_the_list)
 	      PHILOX_ERROR_INVALID);
 	NAMES("1 input, not 2");
 	calls[2] = new_call(&layer, x, 2);
-	calls[2].call.n_uses = 0;
+	calls[2].call.n_passes = 0;
 	calls[0] = new_call(&layer, x, 5);
 	calls[1] = new_call(&layer, x, 6);
 	FAILS(try_prepare(&layer, calls, 4, &prepared), PHILOX_ERROR_INVALID);
@@ -165,9 +165,9 @@ RUNNER_PROMISE(runner_prepare_errors, name_what_is_wrong_with_a_call)
 	WRONG(bad.call.size = 8, "size");
 	WRONG(bad.call.reserved = 1, "reserved");
 	WRONG(bad.call.key = NULL, "key");
-	WRONG(bad.call.key_size = 4097, "key");
+	WRONG(bad.call.key_bytes = 4097, "key");
 	WRONG(bad.call.n_inputs = 0, "1 input, not 0");
-	WRONG(bad.call.n_values = 1, "value");
+	WRONG(bad.call.n_params = 1, "parameter");
 #undef WRONG
 	record_begin(f);
 	captured_forward(f, layer.region, PHILOX_PASS_INFERENCE, array);
@@ -353,7 +353,7 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 
 	make_rich(rich, r, "rich",
 		  &(struct philox_policy){.dry = 1, .retry = 1});
-	rich->call.uses = NULL;
+	rich->call.passes = NULL;
 	calls = philox_device_call_count(f->device, NULL);
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
 	status = philox_function_prepare(rich->function, &rich->call, 1, NULL);
@@ -365,7 +365,7 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 	PENDING(rich->other, 1);
 	LIVE(f, r, 0);
 	OK(philox_function_prepare(rich->function, &rich->call, 1, NULL));
-	rich->call.uses = rich->uses;
+	rich->call.passes = rich->uses;
 	for (int i = 0; i < 3; i++)
 		call_rich(rich, &of, PHILOX_PASS_RETAIN, PHILOX_CALL_NONE);
 	call_rich(rich, &of, 0, PHILOX_CALL_REPLAY);

@@ -235,13 +235,13 @@ RUNNER_PROMISE(runner_prepare_memory, only_begins_with_the_values_of_its_calls)
 	options.name = "rate";
 	options.body = rate_body;
 	options.user = &layer;
-	options.values = &value;
-	options.n_values = 1;
+	options.params = &value;
+	options.n_params = 1;
 	options.policy.dry = 1;
 	make_function_of(&layer, r, &options);
 	call.stream = NULL;
-	call.values = &given;
-	call.n_values = 1;
+	call.params = &given;
+	call.n_params = 1;
 	OK(philox_function_prepare(layer.function, &call, 1, &prepared));
 	cr_assert_eq(prepared, 1);
 	call.stream = f->stream;

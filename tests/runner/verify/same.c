@@ -605,7 +605,7 @@ STORY(runner_verify_same, calls_without_outputs)
 		OK(call_act(&act));
 		release_act(&act);
 		act.uses[0].ticket = (struct philox_ticket){0, 0};
-		act.call.uses = act.uses;
+		act.call.passes = act.uses;
 		act.call.outputs = NULL;
 		act.call.n_outputs = 0;
 		OK(philox_function_call(act.function, &act.call));

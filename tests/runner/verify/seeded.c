@@ -265,8 +265,8 @@ static void make_program_function(struct program *p)
 	options.n_inputs = p->shape.n_inputs;
 	options.outputs = outputs;
 	options.n_outputs = p->shape.n_outputs;
-	options.values = p->shape.values;
-	options.n_values = p->shape.n_values;
+	options.params = p->shape.values;
+	options.n_params = p->shape.n_values;
 	options.policy.verify = p->verify;
 	OK(philox_function_create(p->runner, &options, &p->function));
 }
@@ -385,13 +385,13 @@ static enum philox_status make_program_call(struct program *p)
 	p->call = PHILOX_INIT(struct philox_call);
 	p->call.stream = p->f.stream;
 	p->call.key = &key;
-	p->call.key_size = sizeof(key);
+	p->call.key_bytes = sizeof(key);
 	p->call.inputs = p->inputs;
 	p->call.n_inputs = p->shape.n_inputs;
-	p->call.values = p->values;
-	p->call.n_values = p->shape.n_values;
-	p->call.uses = p->uses;
-	p->call.n_uses = p->body.n_entries;
+	p->call.params = p->values;
+	p->call.n_params = p->shape.n_values;
+	p->call.passes = p->uses;
+	p->call.n_passes = p->body.n_entries;
 	p->call.outputs = p->outputs;
 	p->call.n_outputs = p->shape.n_outputs;
 	return philox_function_call(p->function, &p->call);

@@ -98,10 +98,10 @@ RUNNER_PROMISE(runner_verify, checks_the_first_replay_of_a_prepared_call)
 	act.call = PHILOX_INIT(struct philox_call);
 	act.call.stream = f->stream;
 	act.call.key = &act.key;
-	act.call.key_size = sizeof(act.key);
+	act.call.key_bytes = sizeof(act.key);
 	act.call.inputs = act.in;
 	act.call.n_inputs = 1;
-	act.call.n_uses = 1;
+	act.call.n_passes = 1;
 	OK(philox_function_prepare(act.function, &act.call, 1, &prepared));
 	cr_assert_eq(prepared, 1);
 	VERIFIED(&act, 0, 0, 0);

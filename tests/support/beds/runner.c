@@ -163,9 +163,9 @@ struct layer_call new_call(struct layer *layer, const void *x, uint32_t key)
 	made.x.address = (void *)(uintptr_t)x;
 	made.call.stream = layer->f->stream;
 	made.call.key = &keys[key];
-	made.call.key_size = sizeof(keys[key]);
+	made.call.key_bytes = sizeof(keys[key]);
 	made.call.n_inputs = 1;
-	made.call.n_uses = 1;
+	made.call.n_passes = 1;
 	made.call.n_outputs = 2;
 	return made;
 }
@@ -173,7 +173,7 @@ struct layer_call new_call(struct layer *layer, const void *x, uint32_t key)
 enum philox_status try_call(struct layer *layer, struct layer_call *call)
 {
 	call->call.inputs = &call->x;
-	call->call.uses = &call->use;
+	call->call.passes = &call->use;
 	call->call.outputs = call->call.n_outputs ? call->outputs : NULL;
 	return philox_function_call(layer->function, &call->call);
 }

@@ -101,7 +101,7 @@ enum philox_status try_prepare(struct layer *layer, struct layer_call *calls,
 		list[i].inputs = &calls[i].x;
 		list[i].outputs = NULL;
 		list[i].n_outputs = 0;
-		list[i].uses = NULL;
+		list[i].passes = NULL;
 	}
 	status = philox_function_prepare(layer->function, list, n, prepared);
 	for (size_t i = 0; i < n; i++)
@@ -243,8 +243,8 @@ void make_rich(struct rich *rich, struct philox_runner *r, const char *name,
 	OK(philox_function_create(r, &options, &rich->function));
 	rich->call = PHILOX_INIT(struct philox_call);
 	rich->call.stream = rich->f->stream;
-	rich->call.uses = rich->uses;
-	rich->call.n_uses = 2;
+	rich->call.passes = rich->uses;
+	rich->call.n_passes = 2;
 	rich->call.outputs = rich->outputs;
 	rich->call.n_outputs = 4;
 }

@@ -84,8 +84,8 @@ void make_act(struct act *act, const char *name)
 	options.n_inputs = act->n_inputs;
 	options.outputs = outputs;
 	options.n_outputs = act->n_outputs;
-	options.values = act->has_rate ? &rate : NULL;
-	options.n_values = act->has_rate ? 1 : 0;
+	options.params = act->has_rate ? &rate : NULL;
+	options.n_params = act->has_rate ? 1 : 0;
 	options.policy = act->policy;
 	OK(philox_function_create(act->runner, &options, &act->function));
 }
@@ -97,13 +97,13 @@ enum philox_status call_act(struct act *act)
 	act->call = PHILOX_INIT(struct philox_call);
 	act->call.stream = act->stream;
 	act->call.key = &act->key;
-	act->call.key_size = sizeof(act->key);
+	act->call.key_bytes = sizeof(act->key);
 	act->call.inputs = act->in;
 	act->call.n_inputs = act->n_inputs;
-	act->call.values = act->has_rate ? &rate : NULL;
-	act->call.n_values = act->has_rate ? 1 : 0;
-	act->call.uses = act->uses;
-	act->call.n_uses = act->n_uses;
+	act->call.params = act->has_rate ? &rate : NULL;
+	act->call.n_params = act->has_rate ? 1 : 0;
+	act->call.passes = act->uses;
+	act->call.n_passes = act->n_uses;
 	act->call.outputs = act->out;
 	act->call.n_outputs = act->n_outputs;
 	return philox_function_call(act->function, &act->call);

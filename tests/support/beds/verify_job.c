@@ -22,18 +22,17 @@ struct job new_job(struct fixture *f,
 	return job;
 }
 
-static enum philox_status do_eagerly(void *user, struct philox_verify *verify)
+static enum philox_status do_eagerly(void *user, struct philox_run *run)
 {
 	struct job *job = user;
-	struct job_stage stage = {.verify = verify,
-				  .stream = philox_verify_stream(verify)};
+	struct job_stage stage = {.run = run, .stream = philox_run_stream(run)};
 
 	job->runs++;
 	for (unsigned i = 0; i < JOB_ARRAYS; i++) {
 		void *address = job->array[i];
 
 		if (i < job->n_arrays)
-			JOB_TRY(philox_verify_address(verify, i, &address));
+			JOB_TRY(philox_run_input(run, i, &address, NULL));
 		stage.array[i] = address;
 	}
 	return job->work(job, &stage);
@@ -76,9 +75,9 @@ enum philox_status job_forward(struct job_stage *stage,
 			       struct philox_region *region, unsigned flags,
 			       struct philox_pass *pass)
 {
-	if (stage->verify)
-		return philox_verify_forward_begin(stage->verify, region, flags,
-						   pass);
+	if (stage->run)
+		return philox_run_forward_begin(stage->run, region, flags,
+						pass);
 	return philox_forward_begin(region, stage->stream, flags, pass);
 }
 
@@ -87,9 +86,9 @@ enum philox_status job_backward(struct job_stage *stage,
 				struct philox_ticket ticket, unsigned flags,
 				struct philox_pass *pass)
 {
-	if (stage->verify)
-		return philox_verify_backward_begin(stage->verify, region,
-						    ticket, flags, pass);
+	if (stage->run)
+		return philox_run_backward_begin(stage->run, region, ticket,
+						 flags, pass);
 	return philox_backward_begin(region, stage->stream, ticket, flags,
 				     pass);
 }

@@ -15,9 +15,9 @@ enum { JOB_ARRAYS = 3, JOB_USES = 4, JOB_BYTES = WORDS * sizeof(uint32_t) };
 
 struct job;
 
-/* The work, when it is captured (`verify` is NULL) or done eagerly. */
+/* The work, when it is captured (`run` is NULL) or done eagerly. */
 struct job_stage {
-	struct philox_verify *verify;
+	struct philox_run *run;
 	philox_stream stream;
 	uint32_t *array[JOB_ARRAYS];
 };

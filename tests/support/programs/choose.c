@@ -175,8 +175,8 @@ static void choose_values(struct game *game, struct playing *p)
 	for (unsigned i = 0; i < p->f->shape.n_values; i++) {
 		for (unsigned k = 0; k < PHILOX_PARAM_BYTES; k++)
 			p->bytes[i][k] = (unsigned char)game_pick(game, 256);
-		p->values[i].bytes = p->bytes[i];
-		p->values[i].size = p->f->shape.values[i].bytes;
+		p->values[i].data = p->bytes[i];
+		p->values[i].bytes = p->f->shape.values[i].bytes;
 	}
 }
 
@@ -219,10 +219,10 @@ int call_make_wrong(struct game *game, struct playing *p, enum wrong wrong)
 
 	switch (wrong) {
 	case WRONG_FEW_USES:
-		p->call.n_uses = entries - 1;
+		p->call.n_passes = entries - 1;
 		return entries > 0;
 	case WRONG_MANY_USES:
-		p->call.n_uses = entries + 1;
+		p->call.n_passes = entries + 1;
 		return 1;
 	case WRONG_TICKET:
 		if (!entries || !recipe_entry(p->recipe, 0)->backward)
@@ -243,8 +243,8 @@ int call_make_wrong(struct game *game, struct playing *p, enum wrong wrong)
 		p->call.n_inputs--;
 		return 1;
 	case WRONG_VALUE:
-		p->values[0].size++;
-		return p->call.n_values > 0;
+		p->values[0].bytes++;
+		return p->call.n_params > 0;
 	default:
 		return 1;
 	}
@@ -255,13 +255,13 @@ void call_choose(struct game *game, struct playing *p, philox_stream stream)
 	p->call = PHILOX_INIT(struct philox_call);
 	p->call.stream = stream;
 	p->call.key = &p->key;
-	p->call.key_size = sizeof(p->key);
+	p->call.key_bytes = sizeof(p->key);
 	p->call.inputs = p->inputs;
 	p->call.n_inputs = p->f->shape.n_inputs;
-	p->call.values = p->values;
-	p->call.n_values = p->f->shape.n_values;
-	p->call.uses = p->uses;
-	p->call.n_uses = p->recipe->n_entries;
+	p->call.params = p->values;
+	p->call.n_params = p->f->shape.n_values;
+	p->call.passes = p->uses;
+	p->call.n_passes = p->recipe->n_entries;
 	if (!game_one_in(game, 20)) {
 		p->call.outputs = p->outputs;
 		p->call.n_outputs = p->f->shape.n_outputs;

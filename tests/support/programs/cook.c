@@ -283,7 +283,7 @@ static enum philox_status plain_draw(struct plainly *p, unsigned index,
 static void plain_value(const struct philox_call_param *value, uint32_t *to)
 {
 	memset(to, 0, PHILOX_PARAM_BYTES);
-	memcpy(to, value->bytes, value->size);
+	memcpy(to, value->data, value->bytes);
 }
 
 static enum philox_status plain_op(struct plainly *p,

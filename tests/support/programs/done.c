@@ -173,7 +173,7 @@ static void count_call(struct game *game, const struct playing *p)
 	count_inputs(game, p);
 	if (p->call.stream != game->ours.stream)
 		game_count(game, p->call.stream ? GAME_SIDE : GAME_LEGACY);
-	if (p->call.n_values)
+	if (p->call.n_params)
 		game_count(game, GAME_VALUES);
 	if (!p->call.n_outputs)
 		game_count(game, GAME_OUTPUTS_DROPPED);

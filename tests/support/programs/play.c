@@ -212,7 +212,7 @@ void game_prepare(struct game *game, const struct plan *plan)
 		call_choose(game, &p[i], game->ours.stream);
 		call_choose_fault(game, &p[i]);
 		calls[i] = p[i].call;
-		calls[i].uses = NULL;
+		calls[i].passes = NULL;
 		calls[i].outputs = NULL;
 		calls[i].n_outputs = 0;
 	}

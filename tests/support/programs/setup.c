@@ -115,8 +115,8 @@ static void make_game_function(struct game *game, struct game_function *f)
 	options.n_inputs = f->shape.n_inputs;
 	options.outputs = outputs;
 	options.n_outputs = f->shape.n_outputs;
-	options.values = f->shape.values;
-	options.n_values = f->shape.n_values;
+	options.params = f->shape.values;
+	options.n_params = f->shape.n_values;
 	options.policy = f->policy;
 	f->run.device = game->ours.device;
 	memset(f->known, 0, sizeof(f->known));

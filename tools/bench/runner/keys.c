@@ -69,7 +69,7 @@ static enum philox_status record_batch(struct keys *of, uint32_t tokens)
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = of->bench->stream,
 				   .key = &tokens,
-				   .key_size = sizeof(tokens)};
+				   .key_bytes = sizeof(tokens)};
 	enum philox_status status;
 
 	of->tokens = tokens;

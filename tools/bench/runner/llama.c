@@ -141,8 +141,8 @@ static enum philox_status call_layer(struct model *of, int layer, int way,
 				   .stream = of->bench->stream,
 				   .inputs = of->inputs[layer][way],
 				   .n_inputs = inputs_of(way),
-				   .uses = &use,
-				   .n_uses = 1,
+				   .passes = &use,
+				   .n_passes = 1,
 				   .outputs = outputs,
 				   .n_outputs = outputs_of(way)};
 	enum philox_status status =

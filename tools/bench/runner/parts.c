@@ -111,8 +111,8 @@ int runner_function_make(const struct runner_parts *parts,
 	options.n_inputs = shape->statics + shape->copied;
 	options.outputs = descriptions.outputs;
 	options.n_outputs = shape->outputs;
-	options.values = descriptions.values;
-	options.n_values = shape->values;
+	options.params = descriptions.values;
+	options.n_params = shape->values;
 	if (!failed)
 		failed = bench_try("function",
 				   philox_function_create(parts->runner,

@@ -76,7 +76,7 @@ static enum philox_status record_keys(struct plans *of,
 		struct philox_call call = {.size = sizeof(call),
 					   .stream = of->bench->stream,
 					   .key = &key,
-					   .key_size = sizeof(key),
+					   .key_bytes = sizeof(key),
 					   .inputs = inputs,
 					   .n_inputs = 2};
 

@@ -84,9 +84,9 @@ static enum philox_status call(const struct records *of,
 	struct philox_call call = {.size = sizeof(call),
 				   .stream = of->bench->stream,
 				   .key = &key,
-				   .key_size = sizeof(key),
-				   .uses = keeps ? NULL : &use,
-				   .n_uses = !keeps,
+				   .key_bytes = sizeof(key),
+				   .passes = keeps ? NULL : &use,
+				   .n_passes = !keeps,
 				   .outputs = keeps ? of->kept : NULL,
 				   .n_outputs = keeps ? of->live : 0};
 	enum philox_status status = philox_function_call(function, &call);

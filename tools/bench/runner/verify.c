@@ -101,8 +101,8 @@ static enum philox_status call_dropouts(const struct verified *of, int which,
 				   .stream = of->bench->stream,
 				   .inputs = inputs,
 				   .n_inputs = 2,
-				   .uses = &use,
-				   .n_uses = 1,
+				   .passes = &use,
+				   .n_passes = 1,
 				   .outputs = &output,
 				   .n_outputs = 1};
 	enum philox_status status =

@@ -279,8 +279,8 @@ static void make_value_function(struct contract *c, struct contract_rig *rig,
 	options.user = c->device;
 	options.outputs = &out;
 	options.n_outputs = 1;
-	options.values = &value;
-	options.n_values = 1;
+	options.params = &value;
+	options.n_params = 1;
 	EXPECT_OK(philox_runner_create(rig->at.context, &of_runner, runner));
 	EXPECT_OK(philox_function_create(*runner, &options, function));
 }
@@ -298,8 +298,8 @@ static void value_calls(struct contract *c, struct contract_rig *rig,
 		struct philox_output out;
 
 		call.stream = rig->at.stream;
-		call.values = &value;
-		call.n_values = 1;
+		call.params = &value;
+		call.n_params = 1;
 		call.outputs = &out;
 		call.n_outputs = 1;
 		EXPECT_OK(philox_function_call(function, &call));

@@ -176,7 +176,7 @@ struct stage_call stage_begin(const struct stage *stage, void *x)
 
 	made.call.stream = stage->rig->at.stream;
 	made.call.n_inputs = 1;
-	made.call.n_uses = 1;
+	made.call.n_passes = 1;
 	made.call.n_outputs = 2;
 	return made;
 }
@@ -184,7 +184,7 @@ struct stage_call stage_begin(const struct stage *stage, void *x)
 enum philox_status stage_call(struct stage *stage, struct stage_call *call)
 {
 	call->call.inputs = &call->x;
-	call->call.uses = &call->use;
+	call->call.passes = &call->use;
 	call->call.outputs = call->outputs;
 	return philox_function_call(stage->function, &call->call);
 }

@@ -227,7 +227,7 @@ static int check_call(struct caller *caller, const struct matrix_event *event,
 		return check_undone(caller);
 	bed->called++;
 	bed->replayed += call->kind == PHILOX_CALL_REPLAY;
-	return take_call(caller, call->stream, call->uses, call->outputs);
+	return take_call(caller, call->stream, call->passes, call->outputs);
 }
 
 int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
@@ -246,9 +246,9 @@ int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
 	key = key_of_call(caller, event);
 	call.stream = bed->sites[event->region].stream;
 	call.key = &key;
-	call.key_size = sizeof(key);
-	call.uses = uses;
-	call.n_uses = calls_entries(caller, 1, uses);
+	call.key_bytes = sizeof(key);
+	call.passes = uses;
+	call.n_passes = calls_entries(caller, 1, uses);
 	call.outputs = &output;
 	call.n_outputs = 1;
 	order_for_call(bed, event);

@@ -27,9 +27,9 @@ static int record_unlaunched(struct caller *caller,
 	calls_begin(caller, &plain);
 	call.stream = bed->sites[event->region].stream;
 	call.key = &key;
-	call.key_size = sizeof(key);
-	call.uses = uses;
-	call.n_uses = calls_entries(caller, 0, uses);
+	call.key_bytes = sizeof(key);
+	call.passes = uses;
+	call.n_passes = calls_entries(caller, 0, uses);
 	bed_order_failure(bed, "exec_launch");
 	status = philox_function_call(called->function, &call);
 	bed_cancel_failure(bed);
