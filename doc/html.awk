@@ -45,6 +45,8 @@ function linked(name_, text, place)
 		place = constant[place]
 	else if (!(place in home) && place ~ /^[a-z]/)
 		place = ("struct " name_) in home ? "struct " name_ : name_
+	if (place in own_page)
+		return link(file_of(own_page[place], 3), escape(text))
 	if (!(place in home) || (home[place] == 1))
 		return escape(text)
 	return link(file_of(page_of[header[home[place]]], 3) "#" anchor(place), \
@@ -147,6 +149,7 @@ function open_page(name_, section_, about)
 
 function put_name(name_, title_)
 {
+	gsub(/\t/, ", ", name_)
 	put("<h1>" name_ " &#8211; " marked_text(title_) "</h1>")
 }
 
@@ -296,6 +299,11 @@ function option_key(key_)
 function variable_key(name_)
 {
 	return option_key(name_)
+}
+
+function term_key(key_)
+{
+	return option_key(key_)
 }
 
 function row_key(key_)

@@ -15,7 +15,7 @@ MAN_FOLDERS := man1 man3 man7
 TODAY = $(shell LC_ALL=C date -u $(if $(SOURCE_DATE_EPOCH),-d \
 	@$(SOURCE_DATE_EPOCH)) '+%B %d, %Y' | sed 's/ 0/ /')
 pages_awk = $(AWK) -f doc/lines.awk -f doc/headers.awk -f doc/helps.awk \
-	-f doc/text.awk -f doc/$(1).awk -f doc/pages.awk
+	-f doc/text.awk -f doc/functions.awk -f doc/$(1).awk -f doc/pages.awk
 
 # The help texts, a file each, which are only as new as their last change
 $(MANUAL)/helps.made: $(TOOL)
@@ -32,7 +32,7 @@ $(MANUAL)/helps.made: $(TOOL)
 $(MANUAL)/helps/philox: $(MANUAL)/helps.made
 	@:
 
-# Each name that a header defines has a page: a link
+# Each name that a header defines has a page, or a link to one
 $(MANUAL)/man.made: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
 	$(call say,MAN)
 	@rm -rf $(MANUAL)/man
@@ -69,9 +69,10 @@ all: $(if $(SANITIZE),,$(MANUAL_MADE))
 # alone: uninstall builds nothing
 COMMAND_NAMES = $(shell sed -n 's/^\t{"\([a-z-]*\)", ".*/\1/p' tools/philox.c)
 # once, and only then
-NAMES_3 = $(eval NAMES_3 := $(shell $(call pages_awk,mdoc) list=1 $(HEADERS) | \
-	sed 's/ .*//'))$(NAMES_3)
-PAGES_3 = $(filter philox_%.h,$(NAMES_3))
+LINES_3 = $(eval LINES_3 := $(shell $(call pages_awk,mdoc) list=1 $(HEADERS) | \
+	tr ' ' @))$(LINES_3)
+NAMES_3 = $(foreach n,$(LINES_3),$(firstword $(subst @, ,$(n))))
+PAGES_3 = $(foreach n,$(LINES_3),$(if $(findstring @,$(n)),,$(n)))
 COMMAND_PAGES = philox $(COMMAND_NAMES:%=philox-%)
 INSTALLED_MANUAL = $(MANDIR)/man7/philox.7 $(COMPDIR)/philox \
 	$(COMMAND_PAGES:%=$(MANDIR)/man1/%.1) $(NAMES_3:%=$(MANDIR)/man3/%.3) \

@@ -213,10 +213,12 @@ function close_page()
 	close(page)
 }
 
-function put_name(name_, title_)
+function put_name(name_, title_, n, part, i)
 {
 	put(".Sh NAME")
-	put(".Nm " name_)
+	n = split(name_, part, "\t")
+	for (i = 1; i <= n; i++)
+		put(".Nm " part[i] (i < n ? " ," : ""))
 	put(".Nd " roman(title_))
 }
 
@@ -388,6 +390,19 @@ function page_key(name_, section_)
 function variable_key(name_)
 {
 	return "Ev " name_
+}
+
+# The terms of a list: parameters and constants
+function term_key(key, n, part, i, out)
+{
+	n = split(key, part, ", ")
+	out = ""
+	for (i = 1; i <= n; i++) {
+		sub(/,$/, "", part[i])
+		out = out (i > 1 ? " , " : "") \
+			(part[i] ~ /^PHILOX_/ ? "Dv " : "Fa ") quoted_word(part[i])
+	}
+	return out
 }
 
 function row_key(key)

@@ -1,8 +1,8 @@
-# doc/pages.awk - all pages of the manual: philox(7), a page for each header in
-# section 3, a page for each command in section 1
+# doc/pages.awk - all pages of the manual: philox(7), a page for each header and
+# for each function in section 3, a page for each command in section 1
 #
 #   awk -f doc/lines.awk -f doc/headers.awk -f doc/helps.awk -f doc/text.awk
-#       -f doc/FORMAT.awk -f doc/pages.awk out=FOLDER helps=FOLDER date=DATE
+#       -f doc/functions.awk -f doc/FORMAT.awk -f doc/pages.awk out=FOLDER helps=FOLDER date=DATE
 #       HEADER...
 #
 # FORMAT is mdoc or html. include/philox.h comes first of the headers. With
@@ -131,7 +131,10 @@ function put_group(h, i, k, text)
 		text = text "\n" (together(member[h, i, k - 1], member[h, i, k]) ? \
 			"" : "\n") code_of(member[h, i, k], code[h, i, k])
 	put_code(text)
-	put_text(words[h, i])
+	if (has_parts(h, i))
+		put_pieces(h, i)
+	else
+		put_text(words[h, i])
 }
 
 function put_synopsis(h, i, k, n, part)
@@ -374,8 +377,12 @@ function overview(h, i, widest)
 function list_links(n)
 {
 	for (n in home)
-		if (home[n] > 1 && (n !~ / / || !(link_name(n) in home)))
+		if (n in own_page) {
+			if (own_page[n] != n)
+				print n " " own_page[n]
+		} else if (home[n] > 1 && (n !~ / / || !(link_name(n) in home))) {
 			print link_name(n) " " page_of[header[home[n]]]
+		}
 }
 
 # The names of a type's page is without its "struct"
@@ -394,9 +401,13 @@ BEGIN {
 			read_header(ARGV[A])
 	end_headers()
 	name_pages()
+	name_function_pages()
 	if (setting["list"]) {
 		for (A = 2; A <= n_headers; A++)
 			print page_of[header[A]]
+		for (A in own_page)
+			if (own_page[A] == A)
+				print A
 		list_links()
 		exit
 	}
@@ -406,6 +417,8 @@ BEGIN {
 	read_helps(setting["helps"])
 	for (A = 2; A <= n_headers; A++)
 		header_page(A)
+	for (A = 2; A <= n_headers; A++)
+		function_pages(A)
 	tool_page()
 	for (A = 1; A <= n_commands; A++)
 		command_page(command[A])

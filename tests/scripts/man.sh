@@ -186,18 +186,23 @@ texts_of()
 }
 
 # Once more by hand, with the name that a user would type
-shows_a_sentence()
+shows_a_prototype()
 {
 	mandoc -Tascii -O width=72 "$man/man3/philox_forward_begin.3" | col -b |
 		tr -s '\n\t ' '   ' >"$WORK/page"
 	cat "$WORK/page"
-	grep -q 'philox_forward_begin() begins a forward pass on a stream and reserves its numbers\. Flags: PHILOX_PASS_INFERENCE' "$WORK/page" &&
-		grep -q 'enum philox_status philox_forward_begin(struct philox_region \*region, philox_stream stream, unsigned flags, struct philox_pass \*pass);' "$WORK/page"
+	grep -q 'enum philox_status philox_forward_begin(struct philox_region \*region, philox_stream stream, unsigned flags, struct philox_pass \*pass);' "$WORK/page"
+}
+
+# shellcheck disable=SC2086
+sections_of_functions()
+{
+	python3 tests/scripts/manual.py sections "$WORK/mandoc" $headers
 }
 
 a_lost_word_is_found()
 {
-	mkdir "$WORK/cut" && sed 's/never issued again//' \
+	mkdir "$WORK/cut" && sed 's/ticket//' \
 		"$WORK/mandoc/philox_pass.h.3" >"$WORK/cut/philox_pass.h.3" &&
 		! python3 tests/scripts/manual.py words "$WORK/cut" \
 			include/philox/pass.h
@@ -224,13 +229,23 @@ follows_source_date_epoch()
 stray_comment_is_refused()
 {
 	mkdir -p "$WORK/stray" && cp -R include "$WORK/stray" &&
-		sed -i 's|^/\* philox_mulhi() |/* Nothing is here. */\n\n&|' \
-			"$WORK/stray/include/philox/state.h" || return 1
+		printf '\n/* Nothing is here. */\n' \
+			>>"$WORK/stray/include/philox/state.h" || return 1
 	! made_by awk stray/doc HEADERS="$(find "$WORK/stray/include" -name '*.h' |
 		LC_ALL=C sort | tr '\n' ' ')" >"$WORK/said.stray" 2>&1 &&
 		cat "$WORK/said.stray" &&
 		grep -q 'philox/state.h: a comment belongs to nothing' \
 			"$WORK/said.stray"
+}
+
+# has_all_sections TEXT: the text of a page of a function
+has_all_sections()
+{
+	cat "$1"
+	grep '^[A-Z ]*$' "$1" | grep . | tr '\n' '|' >"$WORK/sections"
+	printf '%s|' NAME SYNOPSIS PARAMETERS DESCRIPTION 'RETURN VALUES' \
+		ERRORS 'DURING CAPTURE' THREADS SOURCE 'SEE ALSO' |
+		diff - "$WORK/sections"
 }
 
 # Forms of C and of text that the headers may have one day
@@ -251,13 +266,23 @@ odd_forms_are_shown()
 		'.Ss Dv PHILOX_ODD_INIT , Dv PHILOX_ODD' \
 		'.Ss Vt "struct philox_two"' '.Ss Vt "philox_odd_fn"' \
 		'.Ss Vt "philox_odd_table"' '.Ss Dv PHILOX_ODD_A , Dv PHILOX_ODD_B' \
-		'.Ss Fn philox_odd' '.Sh SEE ALSO' | diff - "$WORK/headings" &&
+		'.Ss Fn philox_odd' '.Ss Fn philox_odd_add' \
+		'.Ss Fn philox_odd_f32 , Fn philox_odd_f64' '.Sh SEE ALSO' | diff - "$WORK/headings" &&
 		python3 tests/scripts/manual.py html "$WORK/odd/doc/html" ||
 		return 1
-	! mandoc -Tlint "$page" | grep -v 'referenced manual not found' &&
-		mkdir "$WORK/odd/text" &&
-		mandoc -Tutf8 -O width=900 "$page" | LC_ALL=C.UTF-8 col -b \
-			>"$WORK/odd/text/philox_odd.h.3" &&
+	! mandoc -Tlint "$WORK"/odd/doc/man/man3/philox_odd* |
+		grep -v 'referenced manual not found' &&
+		mkdir "$WORK/odd/text" || return 1
+	for name in .h _add _f32; do
+		mandoc -Tutf8 -O width=900 \
+			"$WORK/odd/doc/man/man3/philox_odd$name.3" |
+			LC_ALL=C.UTF-8 col -b >"$WORK/odd/text/philox_odd$name.3"
+	done
+	has_all_sections "$WORK/odd/text/philox_odd_add.3" &&
+		cmp "$WORK/odd/doc/man/man3/philox_odd_f32.3" \
+			"$WORK/odd/doc/man/man3/philox_odd_f64.3" &&
+		python3 tests/scripts/manual.py sections "$WORK/odd/text" \
+			"$WORK/odd/include/philox/odd.h" &&
 		python3 tests/scripts/manual.py words "$WORK/odd/text" \
 			"$WORK/odd/include/philox/odd.h" &&
 		grep -F "See e.g. this, x - y, a--b, ‘x’'s value and \"PHILOX_OK\"." \
@@ -280,7 +305,7 @@ installs()
 man_finds_a_function()
 {
 	MANPATH="$WORK/stage/usr/share/man" man philox_ticket_attach |
-		grep -q 'gives a pending ticket a saved context'
+		grep -q 'enum philox_status'
 }
 
 uninstalls()
@@ -371,7 +396,9 @@ if has mandoc; then
 	check "no page has leftovers of comments or macros" no_leftovers
 	check "no word of a header or a help text is lost" nothing_is_lost mandoc
 	check "a word that is lost is found" a_lost_word_is_found
-	check "a function's page has its sentences" shows_a_sentence
+	check "a function's page has its prototype" shows_a_prototype
+	check "a function's page has its sections, with what they say" \
+		sections_of_functions
 	check "odd forms of C and of text are shown" odd_forms_are_shown
 else
 	skip "mandoc's checks of the pages" "mandoc is not installed"

@@ -5,6 +5,8 @@
                                       prototype, is in the text of its page
     manual.py help FOLDER HELP...     every word of each help text is in the
                                       text of its page
+    manual.py sections FOLDER HEADER...  the page of each function has the parts
+                                      of its comment, a section for each
     manual.py html FOLDER             tags are balanced, links lead somewhere
     manual.py text FROM TO            the texts of pages in HTML
 
@@ -91,6 +93,90 @@ def check_help(folder, *helps):
     return sum(lost.values()) or not helps
 
 
+PARTS = {"Returns": "RETURN VALUES", "Errors": "ERRORS",
+         "During capture": "DURING CAPTURE", "Threads": "THREADS",
+         "Source": "SOURCE"}
+PARTS_AT = r"^(Returns(?= )|Errors(?=:)|During capture(?=:)|Threads(?=:)" \
+           r"|Source(?=:))"
+
+
+def marked_parts(text):
+    """The text before the first mark, and what each mark begins."""
+    split = re.split(PARTS_AT, text, flags=re.M)
+    parts = {}
+    for mark, said in zip(split[1::2], split[2::2]):
+        parts[PARTS[mark]] = mark + said if mark == "Returns" else said
+    return split[0], parts
+
+
+def described(source):
+    """Functions with comments in parts: name, comment, prototype."""
+    pattern = (r"/\*((?:(?!\*/).)*)\*/\n((?:PHILOX_API|PHILOX_FN|PHILOX_RARE"
+               r"|static inline) [^;{(]*\()")
+    for found in re.finditer(pattern, source, re.S):
+        text = re.sub(r"^\s*\* ?", "", found.group(1), flags=re.M).strip()
+        name = re.search(r"(\w+)\($", found.group(2)).group(1)
+        rest = source[found.start(2):]
+        if re.match(r"[A-Z]", text) and (
+                text.startswith("Return ") or
+                re.search(PARTS_AT, text, re.M)):
+            yield name, text, next(prototypes(rest))
+
+
+def sections_of(path):
+    sections, name = collections.defaultdict(str), ""
+    for line in read(path).split("\n")[1:]:
+        if re.match(r"[A-Z]", line):
+            name = line.strip()
+        else:
+            sections[name] += line + "\n"
+    return sections
+
+
+def check_function(folder, name, text, prototype, common):
+    """What is wrong with a function's page."""
+    path = os.path.join(folder, name + ".3")
+    if not os.path.exists(path):
+        return ["no page"]
+    sections = sections_of(path)
+    before, parts = marked_parts(text)
+    expected = {n: common[n] for n in ("DURING CAPTURE", "THREADS")
+                if n in common}
+    expected.update(parts)
+    summary, *rest = re.split(r"\n\n", before)
+    rows = rest.pop(0) if rest and rest[0].startswith("  ") else ""
+    expected["DESCRIPTION"] = summary + "".join(rest)
+    if rows:
+        expected["PARAMETERS"] = rows
+    wrong = [n for n, said in expected.items()
+             if letters(sections[n]) != letters(said)]
+    first = re.match(r".*?(?:\w\w\w[`\"()]*\.(?=\s)|$)", summary, re.S).group()
+    if letters(name + first) not in letters(sections["NAME"]) and \
+            not letters(sections["NAME"]).endswith(letters(first)):
+        wrong.append("NAME")
+    if letters(prototype) not in letters(sections["SYNOPSIS"]):
+        wrong.append("SYNOPSIS")
+    return wrong
+
+
+def check_sections(folder, *headers):
+    found = checked = 0
+    for header in headers:
+        source = read(header)
+        first = re.sub(r"^\s*\* ?", "",
+                       re.search(r"/\*(.*?)\*/", source, re.S).group(1),
+                       flags=re.M)
+        common = {n: said.split("\n\n")[0]
+                  for n, said in marked_parts(first)[1].items()}
+        for name, text, prototype in described(source):
+            checked += 1
+            for what in check_function(folder, name, text, prototype, common):
+                print("%s: %s: %s" % (header, name, what))
+                found += 1
+    print("%d functions" % checked)
+    return found
+
+
 class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
@@ -147,6 +233,7 @@ def write_texts(folder, to):
             file.write("".join(Page(os.path.join(folder, name)).text))
 
 
-MODES = {"words": check_words, "help": check_help, "html": check_html,
+MODES = {"words": check_words, "sections": check_sections,
+         "help": check_help, "html": check_html,
          "text": write_texts}
 sys.exit(1 if MODES[sys.argv[1]](*sys.argv[2:]) else 0)
