@@ -17,6 +17,11 @@
  * not outlive it. philox::pass aborts a pass that was neither committed nor
  * aborted: on the way out of a function that fails the ledger is as it was.
  *
+ * A runner's functions are destroyed with it: declare a philox::function after
+ * its philox::runner, and both after their context. philox::output releases an
+ * output on a stream. philox::pool_session ends a session as failed unless
+ * end() has ended it.
+ *
  * Nothing throws, and the header compiles without exceptions. If
  * PHILOX_EXCEPTIONS is defined before it is included, philox::check(call)
  * throws philox::error instead of returning a status.
@@ -128,6 +133,8 @@ using region = handle<philox_region *, philox_region_destroy>;
 using graph = handle<philox_graph *, philox_graph_destroy>;
 using rows = handle<philox_rows *, philox_rows_destroy>;
 using pool = handle<philox_pool *, philox_pool_destroy>;
+using runner = handle<philox_runner *, philox_runner_destroy>;
+using function = handle<philox_function *, philox_function_destroy>;
 using pool_checkpoint =
 	handle<philox_pool_checkpoint *, philox_pool_checkpoint_destroy>;
 
@@ -250,6 +257,153 @@ class pass
 
       private:
 	philox_pass pass_ = philox_pass();
+};
+
+/*
+ * output releases an output of a runner, on a stream. The stream and the runner
+ * must outlive it. An output that was tied, or belongs to a step, may be
+ * released by then: release() gives up the handle and leaves the output alone.
+ */
+class output
+{
+      public:
+	output(philox_runner *runner, philox_stream stream) noexcept
+	    : runner_(runner), stream_(stream)
+	{
+	}
+	output(output &&other) noexcept
+	    : runner_(other.runner_), stream_(other.stream_),
+	      output_(other.release())
+	{
+	}
+	output &operator=(output &&other) noexcept
+	{
+		if (this != &other) {
+			reset();
+			runner_ = other.runner_;
+			stream_ = other.stream_;
+			output_ = other.release();
+		}
+		return *this;
+	}
+	~output()
+	{
+		reset();
+	}
+	output(const output &) = delete;
+	output &operator=(const output &) = delete;
+
+	/* The output, for all functions that take one. */
+	operator const philox_output *() const noexcept
+	{
+		return &output_;
+	}
+	const philox_output *operator->() const noexcept
+	{
+		return &output_;
+	}
+	/* True if an output is owned. */
+	explicit operator bool() const noexcept
+	{
+		return output_.generation != 0;
+	}
+	template <class Element> Element *as() const noexcept
+	{
+		return static_cast<Element *>(output_.address);
+	}
+	/* put() releases what is owned; a call writes its successor. */
+	philox_output *put() noexcept
+	{
+		reset();
+		return &output_;
+	}
+	/* release() returns the output, which is no longer owned. */
+	philox_output release() noexcept
+	{
+		return std::exchange(output_, philox_output());
+	}
+	/* reset() releases what is owned and owns `next` from now on. */
+	void reset(const philox_output &next = philox_output()) noexcept
+	{
+		const philox_output old = std::exchange(output_, next);
+
+		if (old.generation)
+			static_cast<void>(
+				philox_output_release(runner_, stream_, &old));
+	}
+
+      private:
+	philox_runner *runner_;
+	philox_stream stream_;
+	philox_output output_ = philox_output();
+};
+
+/*
+ * pool_session ends a pool's session. If end() has not been called, the
+ * destructor ends it with PHILOX_ERROR_STATE: the capture or warm-up has
+ * failed, and the pool's blocks are as they were at the session's begin.
+ */
+class pool_session
+{
+      public:
+	pool_session() noexcept = default;
+	pool_session(pool_session &&other) noexcept : session_(other.release())
+	{
+	}
+	pool_session &operator=(pool_session &&other) noexcept
+	{
+		if (this != &other) {
+			put();
+			session_ = other.release();
+		}
+		return *this;
+	}
+	~pool_session()
+	{
+		put();
+	}
+	pool_session(const pool_session &) = delete;
+	pool_session &operator=(const pool_session &) = delete;
+
+	philox_pool_session *get() const noexcept
+	{
+		return session_;
+	}
+	operator philox_pool_session *() const noexcept
+	{
+		return session_;
+	}
+	/* put() ends an open session as failed; a begin writes its successor. */
+	philox_pool_session **put() noexcept
+	{
+		if (session_)
+			static_cast<void>(end(PHILOX_ERROR_STATE));
+		session_ = nullptr;
+		return &session_;
+	}
+	/* release() returns the session, which is no longer owned. */
+	philox_pool_session *release() noexcept
+	{
+		return std::exchange(session_, nullptr);
+	}
+	/*
+	 * end() ends the session as philox_pool_session_end() does. After an
+	 * error that leaves the session open, it is still owned.
+	 */
+	philox_status end(philox_status went,
+			  philox_pool_session_stats *report = nullptr) noexcept
+	{
+		const philox_status status =
+			philox_pool_session_end(session_, went, report);
+
+		if (status == PHILOX_OK ||
+		    status == PHILOX_ERROR_CAPTURE_INVALIDATED)
+			session_ = nullptr;
+		return status;
+	}
+
+      private:
+	philox_pool_session *session_ = nullptr;
 };
 
 } // namespace philox

@@ -105,6 +105,9 @@ cxx_examples()
 	check "raii.cpp ($1)" builds_and_says raii "0 tickets are owed" \
 		"$1" -std=c++17 -Wold-style-cast -fno-exceptions -fno-rtti \
 		examples/raii.cpp
+	check "philox.hpp: handles end what they own, once ($1)" \
+		builds_and_says handles "all ended" "$1" -std=c++17 \
+		-Wold-style-cast -fno-exceptions -fno-rtti "$WORK/handles.cpp"
 	check "philox.hpp throws if it is asked to ($1)" builds_and_says throws \
 		"PHILOX_ERROR_INVALID: " "$1" -std=c++17 "$WORK/throws.cpp"
 }
@@ -131,6 +134,159 @@ int main()
 		return 0;
 	}
 	return 1;
+}
+END
+
+# Names that are free again, handles that are stale and counts tell
+cat >"$WORK/handles.cpp" <<'END'
+#include <philox.hpp>
+#include <cstdio>
+
+#define NEED(that)                                                    \
+	do {                                                          \
+		if (!(that)) {                                        \
+			std::printf("line %d: %s: %s\n", __LINE__,    \
+				    #that, philox_error_message());   \
+			return 1;                                     \
+		}                                                     \
+	} while (0)
+
+static philox_status body(void *, philox_run *run)
+{
+	void *y;
+	philox_status status = philox_run_alloc(run, 64, 0, "y", &y);
+
+	return status ? status : philox_run_output(run, 0, y, 64);
+}
+
+static philox_status make(philox_runner *runner, philox::function &function)
+{
+	philox_output_desc output = {};
+	philox_function_desc desc = PHILOX_INIT(philox_function_desc);
+
+	desc.name = "f";
+	desc.body = body;
+	output.name = "y";
+	desc.outputs = &output;
+	desc.n_outputs = 1;
+	return philox_function_create(runner, &desc, function.put());
+}
+
+static philox_status call(philox_function *function, philox_stream stream,
+			  philox_output *output)
+{
+	philox_call one = PHILOX_INIT(philox_call);
+
+	one.stream = stream;
+	one.outputs = output;
+	one.n_outputs = 1;
+	return philox_function_call(function, &one);
+}
+
+static philox_status stale(philox_runner *runner, const philox_output &output)
+{
+	return philox_output_check(runner, &output);
+}
+
+static int functions(philox_runner *runner, philox_stream stream)
+{
+	philox::function f, again;
+
+	NEED(make(runner, f) == PHILOX_OK);
+	NEED(make(runner, again) == PHILOX_ERROR_EXISTS && !again);
+	again = std::move(f);
+	NEED(again && !f);
+	again.reset();
+	NEED(make(runner, f) == PHILOX_OK);
+
+	philox_output first, second;
+	{
+		philox::output y(runner, stream), moved(runner, stream);
+
+		NEED(!y && call(f, stream, y.put()) == PHILOX_OK && y);
+		first = *static_cast<const philox_output *>(y);
+		NEED(y->bytes == 64 && y.as<float>() == first.address);
+		moved = std::move(y);
+		NEED(moved && !y && stale(runner, first) == PHILOX_OK);
+		NEED(call(f, stream, y.put()) == PHILOX_OK);
+		second = y.release();
+		NEED(!y);
+		philox::output third(std::move(moved));
+		NEED(!moved && third);
+	}
+	NEED(stale(runner, first) == PHILOX_ERROR_STALE);
+	NEED(stale(runner, second) == PHILOX_OK);
+	{
+		philox::output y(runner, stream);
+
+		y.reset(second);
+	}
+	NEED(stale(runner, second) == PHILOX_ERROR_STALE);
+	return 0;
+}
+
+static int sessions(philox_context *context, philox_stream stream)
+{
+	philox_pool_desc desc = PHILOX_INIT(philox_pool_desc);
+	philox_pool_stats stats = PHILOX_INIT(philox_pool_stats);
+	philox_pool_block block;
+	philox::pool pool;
+
+	desc.name = "pool";
+	NEED(philox_pool_create(context, &desc, pool.put()) == PHILOX_OK);
+	{
+		philox::pool_session open, moved;
+
+		NEED(philox_pool_session_begin(pool, stream, open.put()) ==
+		     PHILOX_OK);
+		NEED(philox_pool_alloc(pool, stream, 64, 0, nullptr, &block) ==
+		     PHILOX_OK);
+		moved = std::move(open);
+		NEED(moved && !open);
+	}
+	NEED(philox_pool_get_stats(pool, &stats) == PHILOX_OK);
+	NEED(stats.rollbacks == 1 && stats.blocks == 0);
+	{
+		philox::pool_session open;
+		philox_pool_session_stats report = {};
+
+		NEED(philox_pool_session_begin(pool, stream, open.put()) ==
+		     PHILOX_OK);
+		NEED(philox_pool_alloc(pool, stream, 64, 0, nullptr, &block) ==
+		     PHILOX_OK);
+		NEED(open.end(PHILOX_OK, &report) == PHILOX_ERROR_INVALID &&
+		     open);
+		report.size = sizeof(report);
+		NEED(open.end(PHILOX_OK, &report) == PHILOX_OK && !open);
+		NEED(report.allocations == 1);
+	}
+	NEED(philox_pool_get_stats(pool, &stats) == PHILOX_OK);
+	NEED(stats.rollbacks == 1 && stats.blocks == 1);
+	return 0;
+}
+
+int main()
+{
+	philox::device device;
+	NEED(philox_device_open("host", device.put()) == PHILOX_OK);
+	philox::context context;
+	philox::stream stream(device);
+	NEED(philox_context_create(device, context.put()) == PHILOX_OK);
+	NEED(philox_stream_create(device, 0, stream.put()) == PHILOX_OK);
+
+	philox_runner_desc desc = PHILOX_INIT(philox_runner_desc);
+	philox::runner runner, moved;
+	desc.name = "runner";
+	NEED(philox_runner_create(context, &desc, runner.put()) == PHILOX_OK);
+	moved = std::move(runner);
+	NEED(moved && !runner);
+	if (functions(moved, stream) || sessions(context, stream))
+		return 1;
+	moved.reset();
+	NEED(!moved);
+	NEED(philox_runner_create(context, &desc, runner.put()) == PHILOX_OK);
+	std::puts("all ended");
+	return 0;
 }
 END
 
