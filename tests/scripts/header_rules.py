@@ -3,7 +3,8 @@
 
     header_rules.py FOLDER             FOLDER has philox.h and philox/
     header_rules.py names FOLDER FILE...  functions and constants of philox that
-                                       the files name are in those headers
+                                       the files name are in those headers, and
+                                       meanings in tables have at most 25 words
 
 Comments: a function's comment stands directly before its prototype. It begins
 with an imperative sentence without the function's name, lists all parameters
@@ -337,6 +338,23 @@ def main(folder):
     return bool(breaks)
 
 
+def long_meanings(path):
+    """Rows of a table of terms: a meaning of at most 25 words, and a name."""
+    wrong = 0
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            cells = [c.strip() for c in line.split("|")]
+            if len(cells) != 5 or cells[2] in ("meaning", "---"):
+                continue
+            words = len(re.sub("philox's words?( for|:)?", "",
+                               cells[2]).split())
+            if words > 25 or "`" not in cells[3]:
+                print("%s:%d: %s: %d words, %s" % (path, number, cells[1],
+                                                   words, cells[3]))
+                wrong += 1
+    return wrong
+
+
 def check_names(folder, *files):
     known = ""
     for path in glob.glob(os.path.join(folder, "philox", "*.h")):
@@ -345,6 +363,7 @@ def check_names(folder, *files):
     known = set(re.findall(r"\b(?:philox|PHILOX)_\w+", known))
     missing = 0
     for path in files:
+        missing += long_meanings(path)
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 for n in re.findall(r"\b(?:philox|PHILOX)_\w+", line):

@@ -108,7 +108,7 @@ check "the headers follow the rules" \
 	python3 tests/scripts/header_rules.py include
 check "each break of a rule is found" each_break_is_found
 check "too many headers are found" too_many_are_found
-check "the glossary names what exists" \
+check "the glossary names what exists, in short sentences" \
 	python3 tests/scripts/header_rules.py names include doc/glossary.md
 check "a name that does not exist is found" a_wrong_name_is_found
 finish
