@@ -280,18 +280,18 @@ static enum philox_status set_param(struct philox_graph *graph, size_t index,
 }
 
 enum philox_status philox_graph_set_param(struct philox_graph *graph,
-					  size_t index, const void *bytes,
-					  size_t size)
+					  size_t index, const void *data,
+					  size_t bytes)
 {
 	enum philox_status status;
 
 	if (!graph)
 		return context_null(NULL, "graph");
-	if (!bytes)
-		return context_null(graph->context, "bytes");
+	if (!data)
+		return context_null(graph->context, "data");
 	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
-	status = set_param(graph, index, bytes, size);
+	status = set_param(graph, index, data, bytes);
 	pthread_mutex_unlock(&graph->lock);
 	return status == PHILOX_OK ? PHILOX_OK
 				   : graph_report(graph, status, NULL);
@@ -323,16 +323,16 @@ static enum philox_status write_param(struct philox_context *context,
 
 enum philox_status philox_param_write(struct philox_context *context,
 				      philox_stream stream, void *cell,
-				      const void *bytes, size_t size)
+				      const void *data, size_t bytes)
 {
 	enum philox_status status;
 
 	if (!context)
 		return context_null(NULL, "context");
-	if (!cell || !bytes)
-		return context_null(context, cell ? "bytes" : "cell");
+	if (!cell || !data)
+		return context_null(context, cell ? "data" : "cell");
 	NEED_PROCESS(context);
-	status = write_param(context, stream, cell, bytes, size);
+	status = write_param(context, stream, cell, data, bytes);
 	if (status != PHILOX_OK)
 		status_prefix(status, "parameter: ");
 	return context_report(context, status, NULL);

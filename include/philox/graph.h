@@ -1,16 +1,16 @@
 /*
  * philox/graph.h - captured graphs and their replay
  *
- * A pass begun on a stream that is capturing just works: no numbers are drawn
- * and no ticket is made, but the graph remembers the pass, and every launch of
- * the graph executes each of its passes once, with fresh numbers for the
- * forwards and the right old ones for the backwards. However many passes the
- * graph holds, it gains one node (the head), and a launch costs one update of
- * that node's parameters; the first launch costs one copy more.
+ * A pass may begin on a stream that is capturing. No numbers are drawn and no
+ * ticket is made then, but the graph remembers the pass. Every launch executes
+ * each pass of its graph once: forwards with fresh numbers, backwards with
+ * those of their forwards. However many passes the graph holds, it gains one
+ * node (the head), and a launch costs one update of that node's parameters; the
+ * first launch costs one copy more.
  *
  * Capturing passes, ending or adopting a capture and launching never wait for
- * work on the device, which may be full, and hold back no other thread's calls
- * while a graph is instantiated.
+ * work on the device. They hold back no other thread's calls while a graph is
+ * instantiated.
  *
  *   your own capture                     our capture
  *
@@ -44,40 +44,81 @@ struct philox_graph;
 /* --- making graphs -------------------------------------------------------- */
 
 /*
- * philox_capture_begin() begins a capture of mode THREAD_LOCAL on a stream;
- * philox_capture_end() ends it on the same stream and thread, instantiates the
- * graph and writes it; the graph belongs to the library and is destroyed by
- * philox_graph_destroy() or with the context. A capture without a pass in it
- * gives a graph with no passes. If ending fails, nothing is left of the capture
- * and the streams run again; the message says which philox call on this stream
- * was the first to find the capture invalidated, and which was the last to find
- * it valid. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is
- * not capturing; a pass of the capture is open or was aborted; a conditional
- * node was not ended, or not well),
- * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream or thread it began on; the
- * capture continues), those of the device.
+ * Begin a capture of mode THREAD_LOCAL on a stream.
+ *
+ *   context    the context
+ *   stream     the stream to capture; not the legacy stream
+ *
+ * Returns PHILOX_OK, or an error; then the stream is not capturing.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     the context is NULL
+ *   PHILOX_ERROR_CAPTURE_*   the stream is capturing, or cannot capture
+ *   those of the device
+ * During capture: legal on streams that are not capturing.
+ * Threads: any; this one must end the capture.
  */
 PHILOX_API enum philox_status philox_capture_begin(
 	struct philox_context *context, philox_stream stream);
+
+/*
+ * End a capture that philox_capture_begin() began, and make a graph of it.
+ *
+ *   context    the context
+ *   stream     the stream on which the capture began
+ *   graph      written: the graph, which belongs to the library. Destroy it
+ *              with philox_graph_destroy(); its context destroys it otherwise
+ *
+ * A capture without passes gives a graph without passes. If ending fails,
+ * nothing is left of the capture, and its streams run again. The message then
+ * names the first philox call on this stream that found the capture
+ * invalidated, and the last one that found it valid.
+ *
+ * Returns PHILOX_OK, or an error; then no graph is made.
+ * Errors:
+ *   PHILOX_ERROR_STATE       the stream is not capturing; a pass of the capture
+ *                            is open or was aborted; a conditional node was not
+ *                            ended, or ended with an error
+ *   PHILOX_ERROR_CAPTURE_UNMATCHED
+ *                            this is not the stream or thread on which the
+ *                            capture began; the capture continues
+ *   PHILOX_ERROR_CAPTURE_*   the capture broke
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: it ends one.
+ * Threads: the one that began the capture.
+ */
 PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
 						 philox_stream stream,
 						 struct philox_graph **graph);
 
 /*
- * philox_graph_adopt() takes a graph that the caller captured, ended and
- * instantiated, so that it can be launched with tickets. `capture_id` is the id
- * that philox_stream_capture_info() (cudaStreamGetCaptureInfo) gave during the
- * capture. Graph and exec still belong to the caller and must outlive the
- * adoption, which ends with philox_graph_destroy(). Errors:
- * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, no value
- * and no session in a pool, was dropped or was destroyed), PHILOX_ERROR_EXISTS
- * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted,
- * a conditional node was not ended, or not well),
- * PHILOX_ERROR_BUSY (another thread is making a graph of it),
- * PHILOX_ERROR_STALE (a region was destroyed), PHILOX_ERROR_INVALID (a struct
- * philox_graph in place of a native one; the id of a body's capture; on a host
- * device also any other handle that is not a live native graph or executable
- * graph), those of the device. Not legal during capture.
+ * Adopt a graph that the caller captured, ended and instantiated.
+ *
+ *   context      the context of the passes in it
+ *   capture_id   the id that philox_stream_capture_info() or
+ *                cudaStreamGetCaptureInfo() gave during the capture
+ *   native       the graph; still the caller's, must outlive the adoption
+ *   exec         its executable graph; likewise
+ *   graph        written: a graph that philox_graph_launch() takes
+ *
+ * philox_graph_destroy() ends the adoption.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_NOT_FOUND   the capture of that id had no pass, no parameter
+ *                            and no session of a pool; or it was dropped or
+ *                            destroyed
+ *   PHILOX_ERROR_EXISTS      it is adopted already
+ *   PHILOX_ERROR_STATE       a pass is open or was aborted; a conditional node
+ *                            was not ended, or ended with an error
+ *   PHILOX_ERROR_BUSY        another thread is making a graph of it
+ *   PHILOX_ERROR_STALE       a region was destroyed
+ *   PHILOX_ERROR_INVALID     a struct philox_graph in place of a native one;
+ *                            the id of a body's capture; on a host device, a
+ *                            handle that is not that of a native graph
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -86,21 +127,39 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 struct philox_graph **graph);
 
 /*
- * philox_capture_drop() forgets a capture that will not be adopted: a later
- * call frees its device memory once its native graph is destroyed, or if that
- * graph was never made. Without philox_capture_drop() the same happens when the
- * native graph is destroyed. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
- * (adopted already), PHILOX_ERROR_BUSY (another thread is making a graph of
- * it), PHILOX_ERROR_INVALID (the capture of a body, philox/graph.h, which
- * goes with the capture around it). Legal during capture.
+ * Forget a capture that will not be adopted.
+ *
+ *   context      the context of the passes in it
+ *   capture_id   as for philox_graph_adopt()
+ *
+ * A later call frees the capture's device memory, once its native graph is
+ * destroyed or if that graph was never made. Without this call the memory is
+ * freed when the native graph is destroyed.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_NOT_FOUND   no capture has that id
+ *   PHILOX_ERROR_STATE       it is adopted
+ *   PHILOX_ERROR_BUSY        another thread is making a graph of it
+ *   PHILOX_ERROR_INVALID     it is the capture of a conditional node's body,
+ *                            which goes with the capture around it
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);
 
 /*
- * philox_graph_destroy() ends an adoption, or destroys a graph of the library's
- * own; NULL is allowed. Errors: PHILOX_ERROR_BUSY between prologue and
- * epilogue. All replays must have finished. Not legal during capture.
+ * Destroy a graph, or end the adoption of one.
+ *
+ *   graph      the graph, all of whose replays have finished; NULL is allowed
+ *
+ * Returns PHILOX_OK, or an error; then the graph is as it was.
+ * Errors:
+ *   PHILOX_ERROR_BUSY   the graph is between prologue and epilogue
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any; no other call may use the graph.
  */
 PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
 
@@ -128,8 +187,7 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
  */
 
 /*
- * struct philox_launch_pass describes one captured pass of a launch; they are
- * in order of begin.
+ * One captured pass of a launch. Passes are in order of begin.
  *
  *   forward                        ticket is written: its new ticket
  *   ... with a backward in the     ticket is written: the zero ticket, or a
@@ -140,7 +198,7 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
  *   backward of a forward of       ignored
  *       the same capture
  *   backward linked to one that    ignored: both have the ticket and the flags
- *       is named at launch         of that one's use
+ *       is named at launch         of that one's entry
  */
 struct philox_launch_pass {
 	struct philox_ticket ticket;
@@ -149,8 +207,8 @@ struct philox_launch_pass {
 };
 
 /*
- * struct philox_graph_pass_info describes one captured pass. It begins with its
- * size (philox/status.h).
+ * Describes one captured pass of a graph. It begins with its size
+ * (philox/status.h).
  */
 struct philox_graph_pass_info {
 	size_t size;         /* sizeof(this struct), set by the caller */
@@ -165,67 +223,150 @@ struct philox_graph_pass_info {
 };
 
 /*
- * philox_graph_launch() launches a graph on a stream: validates all passes
- * together, reserves numbers, updates the head's parameters and launches. n is
- * philox_graph_pass_count(). A launch that is refused changes nothing; one that
- * fails on the device makes no forward and leaves every ticket as it was, but
- * the numbers reserved for it are burnt. Launches of one graph run one after
- * the other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag; on a
- * host device, an array whose memory was freed, see philox/device.h); those of
- * philox_forward_begin() and philox_backward_begin() for a use, which the
- * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
- * using up; PHILOX_ERROR_STALE (a region was destroyed);
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing); PHILOX_ERROR_BUSY
- * (between prologue and epilogue); PHILOX_ERROR_BUSY and PHILOX_ERROR_STATE for
- * a pool of the graph (philox/pool.h); those of the device. Legal while other
- * streams capture.
+ * Launch a graph on a stream.
+ *
+ *   graph      the graph
+ *   stream     the stream; not capturing
+ *   passes     read and written: one entry for each pass of the graph, see
+ *              struct philox_launch_pass
+ *   n_passes   philox_graph_pass_count()
+ *
+ * All passes are checked together, numbers are reserved, the parameters of the
+ * graph's head are updated, and the graph is launched. Launches of one graph
+ * run one after the other.
+ *
+ * Returns PHILOX_OK, or an error. A launch that is refused changes nothing. One
+ * that fails on the device makes no forward and leaves every ticket as it was,
+ * but its numbers are burnt.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   n_passes, a reserved field, a flag; on a host
+ *                          device, an array whose memory was freed
+ *                          (philox/device.h)
+ *   those of philox_forward_begin() and philox_backward_begin() for a pass,
+ *                          which the message names
+ *   PHILOX_ERROR_BUSY      another launch is using up a ticket; the graph is
+ *                          between prologue and epilogue; a pool of the graph
+ *                          is in use (philox/pool.h)
+ *   PHILOX_ERROR_STALE     a region was destroyed
+ *   PHILOX_ERROR_STATE     of a pool of the graph (philox/pool.h)
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          the stream is capturing
+ *   those of the device
+ * During capture: legal while other streams capture.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_graph_launch(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *passes,
-	size_t n_passes);
+	struct philox_launch_pass *passes, size_t n_passes);
 
 /*
- * philox_graph_prologue() and philox_graph_epilogue() are the two halves of a
- * launch, for callers who launch the executable graph themselves, exactly once
- * in between. The prologue validates, reserves and updates the parameters; the
- * epilogue tells philox whether the launch succeeded: PHILOX_OK makes the new
- * tickets live and uses up the old ones, anything else leaves the ledger as if
- * no pass had begun. The launch is on the prologue's stream or on one that
- * waits for it; the first one comes after a copy on that stream. `passes` is
- * the same array in both and is written by the epilogue. Errors: as
- * philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without a prologue.
+ * Begin a launch that the caller makes with the executable graph.
+ *
+ *   graph      the graph
+ *   stream     the stream of the launch, or one that it waits for
+ *   passes     as for philox_graph_launch(); kept until the epilogue
+ *   n_passes   philox_graph_pass_count()
+ *
+ * Checks, reserves and updates the parameters as philox_graph_launch() does.
+ * The caller then launches the executable graph exactly once, on `stream` or on
+ * a stream that waits for it, and calls philox_graph_epilogue(). The first
+ * launch of a graph comes after a copy on `stream`.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors: those of philox_graph_launch()
+ * During capture: legal while other streams capture.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_graph_prologue(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *passes,
-	size_t n_passes);
+	struct philox_launch_pass *passes, size_t n_passes);
+
+/*
+ * End a launch that philox_graph_prologue() began.
+ *
+ *   graph      the graph
+ *   launched   what the launch returned. PHILOX_OK makes the new tickets live,
+ *              writes them to `passes` and uses up the old ones. Any other
+ *              status leaves the ledger as if no pass had begun
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_STATE   no prologue of this graph came before
+ *   those of the device
+ * During capture: legal while other streams capture.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_graph_epilogue(
 	struct philox_graph *graph, enum philox_status launched);
 
 /* --- queries -------------------------------------------------------------- */
 
 /*
- * philox_graph_pass_count() returns how many passes a graph holds;
- * philox_graph_get_pass_info() describes one of them. Errors:
- * PHILOX_ERROR_INVALID (an index out of range, a size of *info that cannot be).
- * Legal during capture.
+ * Return the number of passes that a graph holds.
+ *
+ *   graph      the graph; NULL: 0
+ *
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API size_t philox_graph_pass_count(const struct philox_graph *graph);
+
+/*
+ * Describe one captured pass of a graph.
+ *
+ *   graph      the graph
+ *   index      0 .. philox_graph_pass_count() - 1, in order of begin
+ *   info       written; its size is set by the caller
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the index is out of range; the size cannot be
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_graph_get_pass_info(
 	const struct philox_graph *graph, size_t index,
 	struct philox_graph_pass_info *info);
 
 /*
- * philox_graph_set_name() gives a graph a name for messages (at most 63 bytes,
- * cut); philox_graph_name() returns it, "graph 1" and so on at first, and must
- * not be called while another thread renames the graph.
- * philox_graph_native() writes the native handles (either may be NULL), which
- * keep their owners. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * Give a graph a name for messages.
+ *
+ *   graph      the graph
+ *   name       copied; cut to 63 bytes
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_graph_set_name(struct philox_graph *graph,
 						    const char *name);
+
+/*
+ * Return the name of a graph: "graph 1" and so on until it is given another.
+ *
+ *   graph      the graph, which the name belongs to; NULL: ""
+ *
+ * During capture: legal.
+ * Threads: any, while no other thread renames the graph.
+ */
 PHILOX_API const char *philox_graph_name(const struct philox_graph *graph);
+
+/*
+ * Write the native handles of a graph.
+ *
+ *   graph      the graph
+ *   native     written: the native graph, which keeps its owner; NULL is
+ *              allowed
+ *   exec       written: the executable graph; likewise
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   graph is NULL
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_graph_native(
 	const struct philox_graph *graph, philox_native_graph *native,
 	philox_native_exec *exec);
@@ -234,8 +375,8 @@ PHILOX_API enum philox_status philox_graph_native(
 
 /*
  * A capture freezes whatever a kernel takes by value: a learning rate, a step
- * count, a length. A value is up to 16 bytes that captured kernels read from
- * device memory instead, and that the host sets before each launch:
+ * count, a length. A launch parameter is up to 16 bytes that captured kernels
+ * read from device memory instead. The host sets it before each launch:
  *
  *   struct step { float rate, correction1, correction2; } step = {...};
  *   void *in_graph;
@@ -250,92 +391,158 @@ PHILOX_API enum philox_status philox_graph_native(
  *   philox_graph_set_param(graph, index, &step, sizeof(step));
  *   philox_graph_launch(graph, stream, passes, n);
  *
- * Values travel in the message that the graph's head takes anyway: no copy, no
- * further node, no call to the device. Each launch reads the values that were
- * set when it was made, however many launches are queued. A launch that philox
- * was not told about finds 16 bytes of 0xff instead, a NaN in every float and
- * -1 in every integer, and philox_context_check() reports it.
+ * Parameters travel in the message that the graph's head takes anyway: no copy,
+ * no further node, no call to the device. Each launch reads the values that
+ * were set when it was made, however many launches are queued. A launch that
+ * philox was not told about finds 16 bytes of 0xff instead: a NaN in every
+ * float, -1 in every integer. philox_context_check() reports it.
  *
- * A cell is 16 bytes, aligned to 16; what the value does not fill is 0. Kernels
- * that read it must not write it, and must come after philox_capture_param() on
- * its stream, or on one that waits for that. Eager code fills cells of its own
- * with philox_param_write(), so that a kernel is written once.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
+ * A cell is 16 bytes, aligned to 16; bytes beyond the parameter's are 0.
+ * Kernels that read it must not write it. They must come after
+ * philox_capture_param() on its stream, or on a stream that waits for it. Eager
+ * code fills cells of its own with philox_param_write(), so that one kernel
+ * serves both.
  */
 
-#define PHILOX_PARAM_BYTES 16 /* bytes of a cell, and most of a value */
+#define PHILOX_PARAM_BYTES 16 /* bytes of a cell; most of a parameter */
 
 /*
- * philox_capture_param() makes a value of `size` bytes, 1 .. 16, in the capture
- * of a stream, with the bytes at `initial` until others are set, and writes the
- * device address of its cell, which is good for as long as the graph and all
- * executable graphs made from it. `name` is unique in the capture; copied. A
- * value takes the room of a pass in the graph's head. A capture with values and
- * without a pass can be adopted and launched. Errors: PHILOX_ERROR_INVALID
- * (names the argument), PHILOX_ERROR_STATE (the stream is not capturing),
- * PHILOX_ERROR_EXISTS (the name is taken), PHILOX_ERROR_LIMIT,
- * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
+ * Make a launch parameter in the capture of a stream.
+ *
+ *   context    the context
+ *   stream     a stream that is capturing
+ *   name       unique in the capture; copied
+ *   initial    what it is until philox_graph_set_param() sets it
+ *   bytes      its size, 1 .. 16
+ *   address    written: the device address of its cell, which is good for as
+ *              long as the graph and all executable graphs made from it
+ *
+ * A parameter takes the room of a pass in the graph's head. A capture with
+ * parameters and without a pass can be adopted and launched.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   names the argument
+ *   PHILOX_ERROR_STATE     the stream is not capturing
+ *   PHILOX_ERROR_EXISTS    the capture has a parameter of that name
+ *   PHILOX_ERROR_LIMIT     the capture has no room for one more
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal, and only there.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_capture_param(
 	struct philox_context *context, philox_stream stream, const char *name,
-	const void *initial, size_t size, void **address);
+	const void *initial, size_t bytes, void **address);
 
-/*
- * philox_graph_param_count() returns how many values a graph has (0 for NULL).
- * philox_graph_param_index() writes the index of the one with a name, counted
- * from 0 in order of capture: PHILOX_ERROR_NOT_FOUND.
- * philox_graph_get_param_info() describes one. Errors: PHILOX_ERROR_INVALID.
- * Legal during capture.
- */
+/* Describes a launch parameter. */
 struct philox_graph_param_info {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
 	const char *name;  /* belongs to the graph */
-	uint32_t bytes;    /* of the value */
+	uint32_t bytes;    /* of the parameter */
 	uint32_t reserved; /* written as 0 */
 };
 
+/*
+ * Return the number of launch parameters that a graph has.
+ *
+ *   graph      the graph; NULL: 0
+ *
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API size_t philox_graph_param_count(const struct philox_graph *graph);
+
+/*
+ * Find the index of a launch parameter by its name.
+ *
+ *   graph      the graph
+ *   name       the name that its capture gave
+ *   index      written: counted from 0, in order of capture
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_NOT_FOUND   no parameter has that name
+ *   PHILOX_ERROR_INVALID     an argument is NULL
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_graph_param_index(
 	const struct philox_graph *graph, const char *name, size_t *index);
+
+/*
+ * Describe a launch parameter of a graph.
+ *
+ *   graph      the graph
+ *   index      0 .. philox_graph_param_count() - 1
+ *   info       written; its size is set by the caller
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the index is out of range; the size cannot be
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_graph_get_param_info(
 	const struct philox_graph *graph, size_t index,
 	struct philox_graph_param_info *info);
 
 /*
- * philox_graph_set_param() sets what a value is for the launches from now on.
- * `size` is that of its capture. Setting one is in the context's journal;
- * values are saved nowhere, they are the caller's. Errors: PHILOX_ERROR_INVALID
- * (an index out of range, another size), PHILOX_ERROR_BUSY (between prologue
- * and epilogue). Legal during capture.
+ * Set a launch parameter for the launches from now on.
+ *
+ *   graph      the graph
+ *   index      0 .. philox_graph_param_count() - 1
+ *   data       copied
+ *   bytes      its size, the same as in philox_capture_param()
+ *
+ * The context's journal records it. No text saves it: the value is the
+ * caller's.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the index is out of range; another size
+ *   PHILOX_ERROR_BUSY      the graph is between prologue and epilogue
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_graph_set_param(struct philox_graph *graph,
 						     size_t index,
-						     const void *bytes,
-						     size_t size);
+						     const void *data,
+						     size_t bytes);
 
 /*
- * philox_param_write() writes a value of 1 .. 16 bytes to a cell of the caller,
- * 16 bytes of device memory aligned to 16, in stream order; the rest of the
- * cell is 0. `bytes` can be reused when the call returns. Recorded as one node
- * during capture: each launch writes these bytes again. Errors:
- * PHILOX_ERROR_INVALID (names the argument; on a host device also a cell that
- * is not all in memory, philox/device.h), PHILOX_ERROR_CAPTURE_INVALIDATED,
- * those of the device.
+ * Write a parameter to a cell of the caller, in stream order.
+ *
+ *   context    the context
+ *   stream     the stream
+ *   cell       16 bytes of device memory, aligned to 16; what `data` does not
+ *              fill becomes 0
+ *   data       copied before the call returns
+ *   bytes      its size, 1 .. 16
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   names the argument; on a host device, a cell that is
+ *                          not all in memory (philox/device.h)
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal; it becomes one node, and each launch writes these
+ * bytes again.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
 						 philox_stream stream,
-						 void *cell, const void *bytes,
-						 size_t size);
+						 void *cell, const void *data,
+						 size_t bytes);
 
 /* --- branches and loops --------------------------------------------------- */
 
 /*
- * A conditional node of a graph runs one of its bodies, graphs of their own,
- * if a condition says so: IF, SWITCH, or WHILE, which runs its body again and
- * again. Which, and how often, only the device knows. Random passes may be in
- * bodies; each run of a body draws its own numbers:
+ * A conditional node of a graph runs one of its bodies, graphs of their own, if
+ * a condition says so: IF, SWITCH, or WHILE, which repeats its body. Only the
+ * device knows which body runs, and how often. Bodies may have random passes;
+ * each run of a body draws its own numbers:
  *
  *   struct philox_conditional_desc options =
  *           PHILOX_INIT(struct philox_conditional_desc);
@@ -351,7 +558,7 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *     ...                                        your kernels: 0, 1, 2, ...
  *     philox_pass_commit(&pass, 0, &ticket);
  *     philox_conditional_set(&loop, inner, more);
- *   philox_conditional_end(&loop);               `stream` goes on after it
+ *   philox_conditional_end(&loop);               `stream` continues
  *
  * The capture that `stream` is in, and all bodies in it, are one capture for
  * philox: one graph is made of it, placeholders are good in all of it, and its
@@ -396,21 +603,16 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  * which there is no iteration left, or whose iteration was beyond the limit. A
  * launch that philox was not told about finds poison in all bodies.
  * philox_conditional_set() ends a WHILE after such a run, so that a loop which
- * waits for a number to come does not go on for ever.
+ * waits for a number ends.
  *
- * What a body may hold is up to CUDA: kernels, copies and fills of device
+ * CUDA decides what a body may hold: kernels, copies and fills of device
  * memory, conditional nodes. philox refuses in a body: a session of a pool
  * (philox/pool.h) and, where the body may run again, a copy of a generator's
  * state (philox_generator_copy_state()), which would be the same each time.
- * Values (philox/graph.h) and tables of rows (philox/rows.h) are as
- * anywhere. Needs CUDA 12.3 for IF, 12.4 for WHILE, 12.8 for SWITCH and for an
- * IF with two bodies, of the driver too: else PHILOX_ERROR_UNSUPPORTED names
- * what is missing. A graph with conditional nodes has one executable graph at a
- * time.
- *
- * Thread rule: the calls for one struct philox_conditional come one at a time;
- * apart from that every function here may be called from any thread. All are
- * for streams that are capturing.
+ * Launch parameters and tables of rows (philox/rows.h) work as elsewhere. Needs
+ * CUDA 12.3 for IF, 12.4 for WHILE, 12.8 for SWITCH and for an IF with two
+ * bodies, of toolkit and driver: else PHILOX_ERROR_UNSUPPORTED names what is
+ * missing. A graph with conditional nodes has one executable graph at a time.
  */
 
 enum philox_conditional_kind {
@@ -421,12 +623,9 @@ enum philox_conditional_kind {
 		2 /* the body whose number the condition is, or none */
 };
 
-/*
- * struct philox_conditional_desc describes a conditional node. Begin with
- * PHILOX_INIT().
- */
+/* Describes a conditional node. Begin with PHILOX_INIT(). */
 struct philox_conditional_desc {
-	size_t size; /* sizeof(this struct) */
+	size_t size;     /* sizeof(this struct) */
 	uint32_t kind;   /* enum philox_conditional_kind */
 	uint32_t bodies; /* IF: 1 or 2; SWITCH: 1 .. 1024; 0: 1 */
 	uint32_t limit;  /* runs of each body in one launch, at most; needed
@@ -438,40 +637,51 @@ struct philox_conditional_desc {
 };
 
 /*
- * struct philox_conditional is a node whose bodies are being captured. A value
- * that the caller holds; its fields, but for `condition`, belong to the
- * library.
+ * A conditional node whose bodies are being captured, which the caller holds.
+ * Its fields, but for `condition`, belong to the library.
  */
 struct philox_conditional {
 	struct philox_context *context; /* NULL when not open */
 	philox_stream stream;           /* of the capture it is in */
 	uint64_t capture_id;            /* of that capture */
 	uint64_t condition; /* a cudaGraphConditionalHandle, for your
-					   own kernels; 0 if own */
+			       own kernels; 0 if own */
 	uint32_t index;     /* in its capture */
 	uint32_t own;
 	uint64_t reserved[4]; /* room to grow; 0 */
 };
 
 /*
- * philox_conditional_begin() records a conditional node as the next work of a
- * stream that is capturing, in a body perhaps; what the stream records after it
- * comes after the node. Its bodies are to be captured next, each on a stream of
- * its own, then the node is ended.
+ * Record a conditional node as the next work of a stream.
  *
- * With `own` the node is the caller's: this call only sees to it that the
- * stream's next node comes after what bodies need. The caller then adds the
- * node there with cudaGraphAddNode(), begins the capture of each body with
- * cudaStreamBeginCaptureToGraph(), calls philox_conditional_body() for it
- * before any other work of philox in that body, and ends that capture before
- * the next call for this node. `word` must be NULL.
+ *   context      the context
+ *   stream       a stream that is capturing, a body perhaps
+ *   options      describes the node; copied
+ *   conditional  written: the node, open until philox_conditional_end()
  *
- * Errors: PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_STATE (the
- * stream is not capturing), PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_LIMIT,
- * PHILOX_ERROR_MEMORY, PHILOX_ERROR_CAPTURE_INVALIDATED, those of the device.
- * If it fails, *conditional is not open, and the capture is as it was; unless
- * the device failed half-way, with a part of the node in the graph: then the
+ * Work that the stream records later comes after the node. Capture its bodies
+ * next, each on a stream of its own, then end the node.
+ *
+ * With `own` the node is the caller's: this call only makes the stream's next
+ * node come after what bodies need. The caller then adds the node with
+ * cudaGraphAddNode(), begins the capture of each body with
+ * cudaStreamBeginCaptureToGraph(), and calls philox_conditional_body() for it
+ * before any other work of philox in that body. It ends that capture before the
+ * next call for this node. `word` must be NULL.
+ *
+ * Returns PHILOX_OK, or an error; then *conditional is not open and the capture
+ * is as it was. If the device failed with a part of the node in the graph, the
  * capture cannot become a graph, and says why.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       names the field
+ *   PHILOX_ERROR_STATE         the stream is not capturing
+ *   PHILOX_ERROR_UNSUPPORTED   names what toolkit or driver lacks
+ *   PHILOX_ERROR_LIMIT         the capture has no room for one more
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
  */
 PHILOX_API enum philox_status philox_conditional_begin(
 	struct philox_context *context, philox_stream stream,
@@ -479,64 +689,105 @@ PHILOX_API enum philox_status philox_conditional_begin(
 	struct philox_conditional *conditional);
 
 /*
- * philox_conditional_body() begins the capture of body number `body`, after it
- * has ended that of another body of the node, if one is open. `stream` must
- * not be capturing; it is until the next call of philox_conditional_body() or
- * philox_conditional_end(). It captures in mode RELAXED, so that the rules are
- * those of the capture around it. Streams that joined it must have come back.
+ * Begin the capture of a body of a conditional node.
+ *
+ *   conditional  the node
+ *   body         the body's number, below `bodies` of the descriptor
+ *   stream       a stream that is not capturing; it captures the body until the
+ *                next philox_conditional_body() or philox_conditional_end()
+ *
+ * First ends the capture of the body that is open, if any; streams that joined
+ * it must have come back. The capture is of mode RELAXED, so that the rules are
+ * those of the capture around it.
  *
  * With `own` the stream is capturing already, into the body, and is tied to the
- * node's capture: the body's capture is ended by the caller.
+ * node's capture. The caller ends the body's capture.
  *
- * Errors: PHILOX_ERROR_INVALID (no such body), PHILOX_ERROR_STATE (the node is
- * not open, or its capture is over; the stream is capturing already, or with
- * `own` is not, or captures what has passes already), PHILOX_ERROR_EXISTS (the
- * body was captured already; with `own` also: the stream's capture is tied),
- * PHILOX_ERROR_CAPTURE_* (the open body ended badly), those of the device. If
- * it fails, no body is open, and the stream is not capturing because of it.
+ * Returns PHILOX_OK, or an error; then no body is open, and the stream is not
+ * capturing because of this call.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     no such body
+ *   PHILOX_ERROR_STATE       the node is not open, or its capture has ended;
+ *                            the stream is capturing; with `own`, it is not, or
+ *                            captures what has passes already
+ *   PHILOX_ERROR_EXISTS      the body was captured already; with `own` also:
+ *                            the stream's capture is tied
+ *   PHILOX_ERROR_CAPTURE_*   the open body ended badly
+ *   those of the device
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
  */
 PHILOX_API enum philox_status philox_conditional_body(
 	struct philox_conditional *conditional, uint32_t body,
 	philox_stream stream);
 
 /*
- * philox_conditional_set() records a kernel that sets the node's condition to
- * the value of a word of device memory, aligned to 4, as it is when the kernel
- * runs: in the body of a WHILE, for the question whether to run it again. For a
- * WHILE it sets 0 if the present run is beyond the limit, or the launch one
- * that philox was not told about. `stream` is capturing the node's body, or a
- * body in it. Your own kernels may set it, too, with cudaGraphSetConditional(),
- * which needs relocatable device code; this needs none. Two kernels that may
- * run at the same time must not set one condition. Errors: PHILOX_ERROR_INVALID
- * (the word; the node is the caller's own), PHILOX_ERROR_STATE (the stream is
- * not capturing, or the node not open), PHILOX_ERROR_MISMATCH (the stream
- * captures something else), PHILOX_ERROR_CAPTURE_INVALIDATED, those of the
- * device.
+ * Record a kernel that sets the condition of a node from device memory.
+ *
+ *   conditional  the node
+ *   stream       a stream that captures the node's body, or a body in that
+ *   word         device memory, aligned to 4: the condition is its value when
+ *                the kernel runs
+ *
+ * In the body of a WHILE it decides whether the body runs again. There it sets
+ * 0 if the present run is beyond the limit, or if philox was not told about the
+ * launch. Your own kernels may set the condition with
+ * cudaGraphSetConditional(), which needs relocatable device code; this call
+ * needs none. Two kernels that may run at the same time must not set one
+ * condition.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is recorded.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    the word; the node is the caller's own
+ *   PHILOX_ERROR_STATE      the stream is not capturing; the node is not open
+ *   PHILOX_ERROR_MISMATCH   the stream captures something else
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
  */
 PHILOX_API enum philox_status philox_conditional_set(
 	const struct philox_conditional *conditional, philox_stream stream,
 	const uint32_t *word);
 
 /*
- * philox_conditional_iteration() writes the device address of the number of a
- * body's present run in its launch, from 0 on, for your own kernels in that
- * body or in those within; UINT32_MAX in a launch that philox was not told
- * about. Its content is undefined elsewhere. The body has been begun. The
- * address is good for as long as the graph. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_STATE.
+ * Write the device address of the number of a body's present run.
+ *
+ *   node       the node
+ *   body       the body's number; its capture has begun
+ *   iteration  written: the address, good for as long as the graph. Kernels
+ *                in that body and in bodies within it find the run's number in
+ *              its launch there, from 0; UINT32_MAX in a launch that philox
+ *              was not told about. Elsewhere its content is undefined
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; no such body
+ *   PHILOX_ERROR_STATE     the node is not open, or the body was not begun
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
  */
 PHILOX_API enum philox_status philox_conditional_iteration(
 	const struct philox_conditional *node, uint32_t body,
 	const uint32_t **iteration);
 
 /*
- * philox_conditional_end() ends the capture of the body that is open, and the
- * node. All bodies must have been captured; of a node of the caller's own,
- * those in which philox is used. Errors: PHILOX_ERROR_STATE (the node is not
- * open; a body was not captured), PHILOX_ERROR_CAPTURE_* (the open body ended
- * badly), those of the device. Whatever it returns, the node is not open after
- * it and no stream is capturing a body of it, nor of a node in that; if it
- * fails, the capture cannot become a graph, and says why.
+ * End a conditional node and the capture of the body that is open.
+ *
+ *   conditional  the node; not open after this call, whatever it returns
+ *
+ * All bodies must have been captured; of a node of the caller's own, those that
+ * use philox.
+ *
+ * Returns PHILOX_OK, or an error; then the capture cannot become a graph, and
+ * says why. Either way no stream captures a body of the node, nor of a node in
+ * one.
+ * Errors:
+ *   PHILOX_ERROR_STATE       the node is not open; a body was not captured
+ *   PHILOX_ERROR_CAPTURE_*   the open body ended badly
+ *   those of the device
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
  */
 PHILOX_API enum philox_status philox_conditional_end(
 	struct philox_conditional *conditional);
@@ -544,12 +795,11 @@ PHILOX_API enum philox_status philox_conditional_end(
 /* --- verified launches ---------------------------------------------------- */
 
 /*
- * philox_graph_launch_verified() is philox_graph_launch() for a graph that the
- * caller captured, with a check that the graph does what it is meant to do. It
- * is given the eager form of the graph, a callback that does the same work
- * without a capture. The callback runs first, with the numbers that the launch
- * is to draw, on copies of the arrays that the graph writes; then the graph
- * runs, and the arrays must be the same, bit for bit:
+ * A verified launch checks that a captured graph does what it is meant to do.
+ * The caller gives the eager form of the graph: a callback that does the same
+ * work without a capture. The callback runs first, with the numbers that the
+ * launch is to draw, on copies of the arrays that the graph writes. Then the
+ * graph runs, and the arrays must be the same, bit for bit:
  *
  *   enum philox_status eager(void *user, struct philox_run *run)
  *   {
@@ -563,13 +813,14 @@ PHILOX_API enum philox_status philox_conditional_end(
  *
  *   philox_graph_launch_verified(graph, stream, passes, n, &options);
  *
- * A runner does this by itself: see "Verification" in philox/runner.h, where
- * what is said of bodies holds for the callback.
+ * The callback is of the type of a runner's body, and gets its arrays, stream
+ * and passes by the same functions (philox/runner.h, "bodies"). A runner
+ * verifies its replays itself: see "Verification" there.
  */
 
 struct philox_run;
 
-/* An array that the graph writes. What else it reads must not change. */
+/* An array that a graph writes. What else the graph reads must not change. */
 struct philox_array_desc {
 	const char *name; /* for messages */
 	void *address;    /* of device memory, where the graph has it; no two
@@ -580,7 +831,7 @@ struct philox_array_desc {
 	uint32_t reserved; /* 0 */
 };
 
-/* struct philox_verify_desc: begin with PHILOX_INIT(). */
+/* Describes a verified launch. Begin with PHILOX_INIT(). */
 struct philox_verify_desc {
 	size_t size;              /* sizeof(this struct) */
 	struct philox_pool *pool; /* of the same context, for copies: twice the
@@ -593,29 +844,44 @@ struct philox_verify_desc {
 };
 
 /*
- * philox_graph_launch_verified() launches a graph and compares; it waits for
- * the stream. If the graph differs, the arrays and the tables of rows that the
- * callback drew from are put back as they were before, the launch has failed as
- * one that the device refused, and the message names the array, its first
- * element that differs with both values, and whether the eager form is not
- * deterministic, or the graph has something frozen. For that the callback is
- * called some more times. Errors: PHILOX_ERROR_DIFFERS; those of
- * philox_graph_launch(); what the callback returned, PHILOX_ERROR_STATE (it
- * left a pass open, or began others than the graph has), PHILOX_ERROR_INVALID
- * (names the field), PHILOX_ERROR_MISMATCH (the pool is of another context),
- * PHILOX_ERROR_BUSY (the pool is in use, or the graph's), PHILOX_ERROR_MEMORY,
- * PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator or destroys a table
- * of rows). A pool that is in use, or has no memory for the arrays, is found
- * before numbers are taken. Where the device fails so that the pool cannot be
- * left, it is in use until the next call of this function with it. Not for
- * graphs with conditional nodes, or with forwards of several iterations:
- * PHILOX_ERROR_UNSUPPORTED. Thread rule: as philox_graph_launch(); not legal on
- * a thread that is capturing.
+ * Launch a graph, compare it with its eager form, and wait for the stream.
+ *
+ *   graph      the graph; without conditional nodes and without forwards of
+ *              several iterations
+ *   stream     as for philox_graph_launch()
+ *   passes     as for philox_graph_launch()
+ *   n_passes   philox_graph_pass_count()
+ *   options    the eager form, and the arrays that the graph writes
+ *
+ * If the graph differs, the callback runs some more times to find out why. The
+ * arrays, and tables of rows that the callback drew from, are then put back as
+ * they were before, and the launch has failed as one that the device refused.
+ * The message names the array, its first element that differs with both
+ * values, and whether the eager form is not deterministic or the graph has
+ * something frozen. A pool that is in use, or has no memory for the arrays, is
+ * found before numbers are taken. If the device fails so that the pool's
+ * session cannot end, the pool is in use until the next call with it.
+ *
+ * Returns PHILOX_OK, or an error.
+ * Errors:
+ *   PHILOX_ERROR_DIFFERS       graph and eager form differ
+ *   those of philox_graph_launch()
+ *   what the callback returned
+ *   PHILOX_ERROR_STATE         the callback left a pass open, or began other
+ *                              passes than the graph has
+ *   PHILOX_ERROR_INVALID       names the field
+ *   PHILOX_ERROR_MISMATCH      the pool is of another context
+ *   PHILOX_ERROR_BUSY          the pool is in use, or the graph's
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_UNSUPPORTED   the callback seeds a generator or destroys a
+ *                              table of rows; the graph has conditional nodes
+ *                              or forwards of several iterations
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any; the callback runs on this one.
  */
 PHILOX_API enum philox_status philox_graph_launch_verified(
 	struct philox_graph *graph, philox_stream stream,
-	struct philox_launch_pass *passes,
-	size_t n_passes,
+	struct philox_launch_pass *passes, size_t n_passes,
 	const struct philox_verify_desc *options);
 
 #ifdef __cplusplus

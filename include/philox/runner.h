@@ -2,11 +2,11 @@
  * philox/runner.h - functions that are warmed up, recorded and replayed by
  * themselves
  *
- * philox_capture_begin() and philox_graph_launch() are for who knows when to
- * capture. A runner takes a function of yours, the body, and does it: the first
- * call of a function runs the body as it is, the next one captures it and
- * launches the graph, and calls after that launch the graph again. A call that
- * cannot be replayed, since its memory has moved for instance, is recorded
+ * philox_capture_begin() and philox_graph_launch() are for programs that decide
+ * themselves when to capture. A runner decides it for a function of yours, the
+ * body. The first call of a function runs the body, the next call captures it
+ * and launches the graph, and later calls launch the graph again. A call that
+ * cannot be replayed, for instance because its memory has moved, is recorded
  * again or runs the body, and the runner says why. However a call is executed,
  * it draws the same numbers, and its tickets come back in the same places:
  *
@@ -28,78 +28,75 @@
  *   ... call.outputs[0].address, call.passes[0].ticket ...
  *   philox_output_release(runner, stream, &call.outputs[0]);
  *
- * What a call is for. One function has many recordings. The caller's key says
- * what a call is like: shapes, flags, whatever the body branches on. Under one
- * key the body does the same each time; nothing is guessed. Within a key each
- * set of addresses of static inputs has a recording of its own.
+ * Keys. One function has many recordings. The caller's key identifies what a
+ * call is like: shapes, flags, all that the body branches on. Under one key the
+ * body does the same each time; nothing is guessed. Within a key each set of
+ * addresses of static inputs has a recording of its own.
  *
- * Memory. The body takes memory by philox_run_alloc(), and in no other way,
- * from the runner's pool, which all recordings share. An output is a block of
- * it, which is the caller's until it is released: nothing is given that memory
- * meanwhile. A recording writes where its capture did, so it can be replayed
- * only while none of that memory holds an output that is not released; a call
- * for which that is not so runs the body instead, or is recorded beside those
- * outputs (`live` of the policy). So outputs are to be released as soon as they
- * are not needed, in whatever order: one by one, with a ticket that they are
- * tied to, or all of a step by philox_runner_step_begin().
+ * Memory. The body takes memory with philox_run_alloc() only, from the runner's
+ * pool, which all recordings share. An output is a block of it that belongs to
+ * the caller until it is released; nothing else gets that memory meanwhile. A
+ * recording writes where its capture did. So it is replayed only while none of
+ * that memory holds an output that is not released. Otherwise the call runs the
+ * body, or is recorded beside those outputs (`live` of the policy). Release
+ * outputs as soon as they are not needed, in any order: one by one, with a
+ * ticket that they are tied to, or all of a step by philox_runner_step_begin().
  *
- * Transactions. A call that fails has changed nothing: tickets are used up only
- * when the body has succeeded, forwards of a body that failed later are
- * released (their numbers are burnt), memory is as it was, and a capture that
- * broke leaves the stream usable. What the body did to memory of the caller
- * stays done, and so do copies of inputs that were queued; a key that is new,
- * and a recording that was made, stay for later calls. A ticket that the body
- * uses up is pending until the body has succeeded.
+ * Transactions. A call that fails has changed nothing. Tickets are used up only
+ * when the body has succeeded; until then a ticket that the body uses up is
+ * pending. Forwards of a body that failed later are released, and their numbers
+ * are burnt. Memory is as it was, and a capture that broke leaves the stream
+ * usable. Three things stay: what the body did to memory of the caller, copies
+ * of inputs that were queued, and keys and recordings that were made.
  *
- * Streams. A call's work is all on the caller's stream, warm-ups included. The
- * legacy stream cannot capture: there the runner's own stream stands in for it
- * and is joined by events, before and after. Calls on different streams wait
- * for each other, as launches of one pool do (philox/pool.h). Streams that
- * calls or releases were on live as long as the runner.
+ * Streams. All work of a call is on the caller's stream, warm-ups included. The
+ * legacy stream cannot capture: there the runner's own stream takes its place,
+ * joined by events before and after. Calls on different streams wait for each
+ * other, as launches of one pool do (philox/pool.h). Streams of calls and
+ * releases must live as long as the runner.
  *
- * Not for bodies: conditional nodes (philox/graph.h) and forwards of
- * several iterations.
+ * Bodies have no conditional nodes (philox/graph.h) and no forwards of several
+ * iterations.
  *
- * Verification. A captured program can be wrong in silence: a scalar that was
- * baked into it, memory that moved without a word, memory that nobody wrote.
- * The numbers of a launch can be drawn again, so a replay can be verified
- * (`verify` of the policy): the body is run first, with the numbers that the
- * launch is to draw, on copies of what it mutates, in memory of a second pool;
- * then the graph is launched, and outputs, mutated inputs and tables of rows
- * must be the same, bit for bit. If they are not, the body is run some more
- * times: one that differs from itself is not deterministic, one that depends on
- * what its memory held before reads what nobody has written, or leaves some of
- * an output unwritten, and what is left is a value that was frozen. The message
- * says which, the function, the output, the first element with both its values,
- * and what of the call has changed since it was recorded.
+ * Verification. A captured program can be wrong without a sign: a scalar that
+ * was frozen, memory that moved, memory that nobody wrote. Since the numbers of
+ * a launch can be drawn again, a replay can be verified (`verify` of the
+ * policy). First the body runs with the numbers that the launch is to draw, on
+ * copies of what it mutates, in memory of a second pool. Then the graph is
+ * launched; outputs, mutated inputs and tables of rows must be the same, bit
+ * for bit. If they are not, the body runs some more times to find the cause: a
+ * body that differs from itself is not deterministic; one that depends on what
+ * its memory held before reads what nobody has written, or leaves a part of an
+ * output unwritten; otherwise a value was frozen. The message gives the cause,
+ * the function, the output, the first element with both its values, and what
+ * has changed in the call since it was recorded.
  *
- * A verified call waits for the device. Its body runs outside of any capture,
- * and leaves nothing behind: tickets are not touched, tables of rows that
- * philox was asked to change are put back (philox/rows.h; what they report
- * counts both runs), generators are not advanced. What a body changes by itself
- * must be an input that is MUTATED, or it is changed twice. A replay that
- * cannot be verified goes on, and a message says so, once for a key ("not
- * verified"): where a body gives a generator another seed or destroys a table
- * of rows, where there is no memory for the copies, and where an input that is
- * not aligned shares memory with one that is mutated. After a difference the
- * next replay is verified, too.
+ * A verified call waits for the device. Its body runs outside of any capture
+ * and leaves nothing: tickets are not touched, generators are not advanced, and
+ * tables of rows that philox changed are put back (philox/rows.h; what they
+ * report counts both runs). Memory that a body changes itself must be an input
+ * that is MUTATED, or it changes twice. A replay that cannot be verified
+ * proceeds, and a message says so once for a key ("not verified"): the body
+ * seeds a generator or destroys a table of rows; there is no memory for the
+ * copies; an input that is not aligned shares memory with one that is mutated.
+ * After a difference the next replay is verified, too.
  *
- * PHILOX_RUNNER=eager in the environment makes every call of runners that are
- * created then an eager one, PHILOX_RUNNER=verify verifies every replay (of
- * collective functions in all processes, or in none).
+ * Environment. PHILOX_RUNNER=eager makes every call of runners that are created
+ * then an eager one. PHILOX_RUNNER=verify verifies every replay (of collective
+ * functions: set it in all processes or in none).
  *
- * Ranks. Processes that run one program may decide differently: one loses a key
- * that others keep, or its memory moves. Where a body has collectives in it,
- * that hangs all of them: so such a function is PHILOX_FUNCTION_COLLECTIVE, and
- * its callback `agree` settles on one kind for each call. All decisions depend
- * on the sequence of calls, and on which inputs moved and outputs are not
+ * Ranks. Processes that run one program may decide differently: one evicts a
+ * key that others keep, or its memory moves. If a body has collectives, all
+ * processes then hang. Such a function is PHILOX_FUNCTION_COLLECTIVE, and its
+ * callback `agree` settles on one kind for each call. All decisions depend on
+ * the sequence of calls, on inputs that moved and on outputs that are not
  * released, never on time.
  *
- * Thread rule: one thread at a time uses a runner with its functions and
- * outputs; a call that finds another one in it, or that comes from a body,
- * gives PHILOX_ERROR_BUSY and changes nothing. Different runners may be used at
- * the same time. Nothing here is legal on a thread that is capturing, but for
- * what bodies call.
+ * Threads. One thread at a time uses a runner with its functions and outputs. A
+ * call that finds another thread in the runner, or that comes from a body,
+ * returns PHILOX_ERROR_BUSY and changes nothing. Different runners may be used
+ * at the same time. Only what bodies call is legal on a thread that is
+ * capturing.
  */
 #ifndef PHILOX_RUNNER_H
 #define PHILOX_RUNNER_H
@@ -121,7 +118,7 @@ struct philox_function;
 struct philox_run;
 struct philox_pool;
 
-/* "file:line" of where it stands: for `origin` below. */
+/* The text "file:line" of the place where it is written: for `origin`. */
 #define PHILOX_ORIGIN             PHILOX_ORIGIN_AT(__FILE__, __LINE__)
 #define PHILOX_ORIGIN_AT(f, line) PHILOX_ORIGIN_OF(f, line)
 #define PHILOX_ORIGIN_OF(f, line) f ":" #line
@@ -131,8 +128,8 @@ struct philox_pool;
 /* --- runners -------------------------------------------------------------- */
 
 /*
- * struct philox_runner_desc describes a runner and its pool, which gets the
- * runner's name. Begin with PHILOX_INIT().
+ * Describes a runner and its pool, which gets the runner's name. Begin with
+ * PHILOX_INIT().
  */
 struct philox_runner_desc {
 	size_t size;         /* sizeof(this struct) */
@@ -146,44 +143,97 @@ struct philox_runner_desc {
 };
 
 /*
- * philox_runner_create() makes a runner and its pool. Errors:
- * PHILOX_ERROR_INVALID (names the field; PHILOX_RUNNER is neither unset nor
- * empty nor "eager" nor "verify"), those of philox_pool_create(), those of the
- * device.
+ * Create a runner and its pool.
  *
- * philox_runner_destroy() destroys a runner with its functions, recordings,
- * outputs and pool; NULL is allowed. Work on them must have finished. Outputs
- * that were not released are reported through the log. A runner is also
- * destroyed with its context. Errors: PHILOX_ERROR_BUSY, PHILOX_ERROR_MEMORY,
- * those of the device: then it is as it was.
+ *   context    the context
+ *   options    describes the runner; copied
+ *   runner     written: the runner; its context destroys it at the latest
  *
- * philox_runner_pool() returns the pool, for its figures, snapshots and checks;
- * it is the runner's: memory in it is taken by bodies alone, and it is neither
- * restored nor trimmed by others. NULL for NULL.
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   names the field; PHILOX_RUNNER is set to anything
+ *                          else than "", "eager" and "verify"
+ *   those of philox_pool_create()
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_runner_create(
 	struct philox_context *context,
 	const struct philox_runner_desc *options,
 	struct philox_runner **runner);
+
+/*
+ * Destroy a runner with its functions, recordings, outputs and pool.
+ *
+ *   runner     the runner, whose work has finished; NULL is allowed
+ *
+ * The log reports outputs that were not released.
+ *
+ * Returns PHILOX_OK, or an error; then the runner is as it was.
+ * Errors:
+ *   PHILOX_ERROR_BUSY     a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_runner_destroy(
 	struct philox_runner *runner);
+
+/*
+ * Return the pool of a runner, for its figures, snapshots and checks.
+ *
+ *   runner     the runner, which the pool belongs to; NULL: NULL
+ *
+ * Only bodies take memory in it. No one else restores or trims it.
+ *
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API struct philox_pool *philox_runner_pool(
 	const struct philox_runner *runner);
 
 /*
- * philox_runner_snapshot_text() writes what a runner has as a text that ends
- * with a NUL, and its size without that (`size` may be NULL); the caller frees
- * it with free(). philox_runner_snapshot() writes it to a file, completely or
- * not at all. It has functions, keys, recordings, where their inputs come from,
- * counts, last reasons, and the pool, by place, never an address, and a
- * checksum; `philox inspect` sums one up and draws it. Its form is in Note
+ * Write what a runner has as a text.
+ *
+ *   runner     the runner
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * The text has functions, keys, recordings, where their inputs come from,
+ * counts, last reasons and the pool, by place and without an address, and a
+ * checksum. `philox inspect` sums one up and draws it. Its form is in Note
  * [Runner snapshot] in graph/runner/snapshot/snapshot.h. The pool is made to
- * agree with the outputs that are not released, as it is before a body runs.
- * Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE,
- * PHILOX_ERROR_MEMORY, those of the device.
+ * agree with the outputs that are not released, as before a body runs.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_runner_snapshot_text(
-	struct philox_runner *runner, char **text, size_t *size);
+	struct philox_runner *runner, char **text, size_t *bytes);
+
+/*
+ * Write what a runner has to a file, completely or not at all.
+ *
+ *   runner     the runner
+ *   path       the file, which is replaced
+ *
+ * The file has the text of philox_runner_snapshot_text().
+ *
+ * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Errors:
+ *   PHILOX_ERROR_FILE      the file cannot be written
+ *   those of philox_runner_snapshot_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_runner_snapshot(
 	struct philox_runner *runner, const char *path);
 
@@ -229,7 +279,7 @@ enum philox_input_flags {
 	PHILOX_INPUT_WRITE_BACK = 2 /* with MUTATED */
 };
 
-/* Inputs, outputs and values of a function; all strings are copied. */
+/* Inputs, outputs and parameters of a function; all strings are copied. */
 struct philox_input_desc {
 	const char *name;    /* unique among the function's inputs */
 	const char *origin;  /* where it comes from, for messages:
@@ -252,7 +302,7 @@ struct philox_output_desc {
 };
 
 struct philox_param_desc {
-	const char *name;     /* unique among the function's values */
+	const char *name;     /* unique among the function's parameters */
 	size_t bytes;         /* 1 .. 16 */
 	uint64_t reserved[2]; /* 0 */
 };
@@ -399,32 +449,60 @@ struct philox_function_desc {
 };
 
 /*
- * philox_function_create() makes a function. Errors: PHILOX_ERROR_INVALID
- * (names the field, or the input, output or value), PHILOX_ERROR_EXISTS (the
- * runner has one of that name), PHILOX_ERROR_MEMORY, PHILOX_ERROR_BUSY.
+ * Create a function of a runner.
  *
- * philox_function_destroy() destroys it with its recordings, whose launches
- * must have finished; NULL is allowed. Its outputs stay until they are
- * released. Errors: PHILOX_ERROR_BUSY, PHILOX_ERROR_MEMORY and those of the
- * device: then it is as it was.
+ *   runner     the runner
+ *   options    describes the function; copied, strings and arrays too
+ *   function   written: the function; its runner destroys it at the latest
  *
- * philox_function_name() returns the name, which belongs to the function; ""
- * for NULL.
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   names the field, or the input, output or parameter
+ *   PHILOX_ERROR_EXISTS    the runner has a function of that name
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_function_create(
 	struct philox_runner *runner,
 	const struct philox_function_desc *options,
 	struct philox_function **function);
+
+/*
+ * Destroy a function with its recordings.
+ *
+ *   function   the function, whose launches have finished; NULL is allowed
+ *
+ * Its outputs stay until they are released.
+ *
+ * Returns PHILOX_OK, or an error; then the function is as it was.
+ * Errors:
+ *   PHILOX_ERROR_BUSY     a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_function_destroy(
 	struct philox_function *function);
+
+/*
+ * Return the name of a function.
+ *
+ *   function   the function, which the name belongs to; NULL: ""
+ *
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API const char *philox_function_name(
 	const struct philox_function *function);
 
 /* --- calls ---------------------------------------------------------------- */
 
 /*
- * struct philox_output is the handle of an output: plain data. Its memory is
- * the caller's to read and write until it is released.
+ * The handle of an output: plain data. The caller may read and write its memory
+ * until it is released.
  */
 struct philox_output {
 	void *address;
@@ -460,11 +538,11 @@ enum philox_call_kind {
 };
 
 /*
- * struct philox_call is one call. Begin with PHILOX_INIT(). `passes` has one
- * entry for each forward of the body, and for each backward that is named at
- * launch, in order of begin (struct philox_launch_pass: tickets of forwards are
- * written, those of backwards read). `outputs` is written; where it is NULL,
- * with n_outputs 0, the outputs are released at once.
+ * One call of a function. Begin with PHILOX_INIT(). `passes` has an entry for
+ * each forward of the body, and for each backward that is named at launch, in
+ * order of begin: tickets of forwards are written, those of backwards read
+ * (struct philox_launch_pass). `outputs` is written; if it is NULL and
+ * n_outputs is 0, the outputs are released at once.
  */
 struct philox_call {
 	size_t size; /* sizeof(this struct) */
@@ -484,58 +562,82 @@ struct philox_call {
 };
 
 /*
- * philox_function_call() calls a function. Whatever the kind, a call consumes
- * exactly the numbers of one run of the body. The body runs once in an eager
- * call, a warm-up and a recording, and not in a replay; twice where a recording
- * that failed is followed by an eager call. Serials of tickets may depend on
- * the kind: a forward that a backward of its own body uses up has one only
- * where the body is run.
+ * Call a function: run its body, record it, or replay a recording.
  *
- * Errors, with nothing changed: PHILOX_ERROR_INVALID (names the field, input or
- * value, one of another size than in earlier calls under the key too; `uses`
- * has too few entries or too many), PHILOX_ERROR_STALE (an input's handle is
- * over), PHILOX_ERROR_MISMATCH (the body does something else than in earlier
- * calls under the key, and the message names the first difference; inputs have
- * moved, PHILOX_MOVED_ERROR), PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is
- * capturing), PHILOX_ERROR_BUSY (the runner is in use), what the body returned;
- * PHILOX_ERROR_STATE (the body left a pass open, or an output undeclared);
- * those of philox_graph_launch(); PHILOX_ERROR_UNSUPPORTED and those of a
- * broken capture (PHILOX_REFUSED_ERROR); PHILOX_ERROR_DIFFERS (a replay was
- * verified and is not what the body does, PHILOX_DIFFERS_ERROR: mutated inputs
- * and tables of rows are put back; the numbers of its forwards are burnt); what
- * agree() returned, PHILOX_ERROR_STATE (other processes cannot make the call);
- * PHILOX_ERROR_MEMORY, PHILOX_ERROR_LIMIT, those of the device.
+ *   function   the function
+ *   call       read: stream, key, inputs, params and backwards' tickets.
+ *              Written: forwards' tickets, outputs and kind
+ *
+ * A call of any kind consumes exactly the numbers of one run of the body. The
+ * body runs once in an eager call, a warm-up and a recording, and not in a
+ * replay. It runs twice if a recording fails and an eager call follows. Serials
+ * of tickets may depend on the kind: a forward that a backward of its own body
+ * uses up has a serial only where the body runs.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    names the field, input or parameter, also one of
+ *                           another size than in earlier calls under the key;
+ *                           `passes` has too few or too many entries
+ *   PHILOX_ERROR_STALE      an input's handle was released
+ *   PHILOX_ERROR_MISMATCH   the body differs from earlier calls under the key,
+ *                           and the message names the first difference; inputs
+ *                           have moved, and the policy has PHILOX_MOVED_ERROR
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                           the stream is capturing
+ *   PHILOX_ERROR_BUSY       a thread is in the runner
+ *   what the body returned
+ *   PHILOX_ERROR_STATE      the body left a pass open or an output undeclared;
+ *                           other processes cannot make the call
+ *   those of philox_graph_launch()
+ *   PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_CAPTURE_*
+ *                           the body refused or broke its capture, and the
+ *                           policy has PHILOX_REFUSED_ERROR
+ *   PHILOX_ERROR_DIFFERS    a verified replay differs from the body, and the
+ *                           policy has PHILOX_DIFFERS_ERROR: mutated inputs and
+ *                           tables of rows are put back; the numbers of its
+ *                           forwards are burnt
+ *   what agree() returned
+ *   PHILOX_ERROR_MEMORY, PHILOX_ERROR_LIMIT
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_function_call(
 	struct philox_function *function, struct philox_call *call);
 
 /*
- * philox_function_prepare() records calls ahead, before traffic comes, in the
- * order of the list: largest first, so that the smaller ones find room in the
- * memory of the largest. Nothing is launched, no number is consumed and no
- * ticket is read: of `passes` only n_passes counts (it may be NULL), outputs may
- * be NULL, and values only begin with what they are here. A call that has a
- * recording, or that cannot be recorded, is passed over, and its `kind` is
- * PHILOX_CALL_NONE; that of the others is PHILOX_CALL_RECORD. A key is warmed
- * up for it by dry warm-ups alone (`dry` of the policy), and by no call once it
- * is recorded.
- * *prepared, unless that is NULL, is how many of the calls have a recording
- * now. Errors, for the first call that fails, with those before it prepared: as
- * philox_function_call().
+ * Record calls of a function before they are made.
+ *
+ *   function   the function
+ *   calls      the calls, in the order of recording: largest first, so that
+ *              smaller ones find room in the memory of the largest. `kind` is
+ *              written: PHILOX_CALL_RECORD, or PHILOX_CALL_NONE for a call that
+ *              has a recording already or cannot be recorded
+ *   n_calls    how many
+ *   prepared   written: how many of the calls have a recording now; NULL is
+ *              allowed
+ *
+ * Nothing is launched, no number is consumed and no ticket is read. Of `passes`
+ * only n_passes counts, and `passes` may be NULL. `outputs` may be NULL.
+ * Parameters begin with the values that the call gives. Only dry warm-ups
+ * (`dry` of the policy) warm up a key for it; once it is recorded, no call
+ * does.
+ *
+ * Returns PHILOX_OK, or the error of the first call that fails; the calls
+ * before it are prepared.
+ * Errors: those of philox_function_call()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_function_prepare(
-	struct philox_function *function, struct philox_call *calls, size_t n,
-	size_t *prepared);
+	struct philox_function *function, struct philox_call *calls,
+	size_t n_calls, size_t *prepared);
 
 /*
- * struct philox_function_stats counts a function's calls since it was made.
- * philox_function_get_stats() writes it; philox_function_reason() returns, in
- * words, why its last call that ran the body did so, "" if there was none: it
- * belongs to the function until its next call. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_BUSY.
- *
- * Times are of the host, monotonic, in nanoseconds. What the device does while
- * nobody waits for it is in none of them.
+ * Counts of a function's calls since it was created. Times are the host's,
+ * monotonic, in nanoseconds; work of the device that nobody waits for is in
+ * none of them.
  */
 struct philox_function_stats {
 	size_t size;    /* sizeof(this struct), set by the caller and kept */
@@ -584,56 +686,156 @@ struct philox_function_stats {
 	uint64_t verify_ns;      /* of that, verification, the device too */
 };
 
+/*
+ * Write the statistics of a function.
+ *
+ *   function   the function
+ *   stats      written; its size is set by the caller
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; the size cannot be
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_function_get_stats(
-	struct philox_function *function, struct philox_function_stats *counts);
+	struct philox_function *function, struct philox_function_stats *stats);
+
+/*
+ * Return in words why the last call that ran the body did so.
+ *
+ *   function   the function, which the text belongs to until its next call; ""
+ *              if no call ran the body
+ *
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API const char *philox_function_reason(
 	const struct philox_function *function);
 
 /* --- outputs -------------------------------------------------------------- */
 
 /*
- * An output is released by the caller, with a ticket, or with its step.
+ * The caller releases an output, or its ticket or its step does.
+ */
+
+/*
+ * Release an output: its memory may be used again after work that is on a
+ * stream now.
  *
- * philox_output_release() says that an output is not needed any more: what was
- * put on `stream` until now is done with it before its memory is used again.
- * Its memory is free when the last output that shares it is released.
+ *   runner     the runner
+ *   stream     the stream of the work; not capturing
+ *   output     the handle
  *
- * philox_output_check() tells whether a handle is still good. A handle that was
- * released is not: PHILOX_ERROR_STALE, which names the function, the output,
- * its origin and, if it was handed out again, the call that overwrote it.
+ * The memory is free when the last output that shares it is released.
  *
- * philox_output_tie() ties an output to a pending ticket: it is released once,
- * when the ticket is used up or released in whatever way, after the work on the
- * stream that this is done on. A backward that retains the ticket keeps it.
- * What is attached to the ticket (philox_ticket_attach()) is not touched; a
- * ticket may have many outputs, of several runners; an output has one ticket at
- * most. One that is released in another way is not tied any more.
- *
- * philox_output_set_data() hangs a pointer of the caller's on an output, and
- * philox_output_get_data() writes it: NULL when the output has just been handed
- * out. Nothing is done with it.
- *
- * All of them may be called within a call of the runner, on its thread: by the
- * function that releases a saved context, for example. Errors of all:
- * PHILOX_ERROR_INVALID (not a handle of the runner), PHILOX_ERROR_STALE,
- * PHILOX_ERROR_BUSY (another thread is in the runner); of a release also
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing) and those of the
- * device; of a tie also PHILOX_ERROR_EXISTS (it is tied), PHILOX_ERROR_MEMORY
- * and, of the ticket, PHILOX_ERROR_RELEASED, PHILOX_ERROR_MISMATCH (of another
- * region; the region is of another context) and PHILOX_ERROR_STATE (its forward
- * is open).
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          the stream is capturing
+ *   those of the device
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
  */
 PHILOX_API enum philox_status philox_output_release(
 	struct philox_runner *runner, philox_stream stream,
 	const struct philox_output *output);
+
+/*
+ * Check whether the handle of an output is still good.
+ *
+ *   runner     the runner
+ *   output     the handle
+ *
+ * Returns PHILOX_OK if it is, or an error. For a handle that was released the
+ * message names the function, the output, its origin and, if the memory was
+ * handed out again, the call that overwrote it.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
 PHILOX_API enum philox_status philox_output_check(
 	struct philox_runner *runner, const struct philox_output *output);
+
+/*
+ * Tie an output to a pending ticket, with which it is released.
+ *
+ *   runner     the runner
+ *   output     the handle; tied to one ticket at most
+ *   region     the ticket's region, of the runner's context
+ *   ticket     a pending ticket; many outputs of several runners may be tied to
+ *              it
+ *
+ * The output is released once, when the ticket is used up or released in any
+ * way, after the work on the stream on which this is done. A backward that
+ * retains the ticket keeps the output. What is attached to the ticket
+ * (philox_ticket_attach()) is not touched. An output that is released otherwise
+ * is no longer tied.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ *   PHILOX_ERROR_EXISTS    the output is tied
+ *   PHILOX_ERROR_RELEASED  the ticket was used up, released or never issued
+ *   PHILOX_ERROR_MISMATCH  the ticket is of another region; the region is of
+ *                          another context
+ *   PHILOX_ERROR_STATE     the ticket's forward is open
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
 PHILOX_API enum philox_status philox_output_tie(
 	struct philox_runner *runner, const struct philox_output *output,
 	struct philox_region *region, struct philox_ticket ticket);
+
+/*
+ * Attach a pointer of the caller to an output.
+ *
+ *   runner     the runner
+ *   output     the handle
+ *   data       kept until the output is released; philox does not follow it
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
 PHILOX_API enum philox_status philox_output_set_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void *data);
+
+/*
+ * Write the pointer that is attached to an output.
+ *
+ *   runner     the runner
+ *   output     the handle
+ *   data       written: NULL until philox_output_set_data() is called for it
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
 PHILOX_API enum philox_status philox_output_get_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void **data);
@@ -641,26 +843,34 @@ PHILOX_API enum philox_status philox_output_get_data(
 /* For philox_runner_step_begin(). */
 enum philox_step_flags {
 	PHILOX_STEP_RELEASE_ALL =
-		1 /* whatever a backward that is owed may need */
+		1 /* also outputs that a backward may still need */
 };
 
 /*
- * philox_runner_step_begin() says that a step begins: outputs of calls so far
- * are not needed any more, after the work that is on `stream` now, and are
- * released.
+ * Begin a step: release the outputs of earlier calls.
  *
- * Calls that read each other's outputs, by handle, are a path. A path that gave
- * out tickets whose backward is still owed has not ended, and neither has one
- * with an output that was tied to such a ticket: its outputs stay, whichever of
- * its calls they are of, until a later philox_runner_step_begin() finds the
- * last of these tickets used up. *kept, unless it is NULL, is how many outputs
- * stay, and a message ("step", PHILOX_LOG_INFO) names one of them and a ticket
- * that keeps it. With PHILOX_STEP_RELEASE_ALL all outputs are released all the
- * same.
+ *   runner     the runner
+ *   stream     the outputs' memory may be used again after its work so far; not
+ *              capturing
+ *   flags      of enum philox_step_flags
+ *   kept       written: how many outputs stay; NULL is allowed
  *
- * Errors: PHILOX_ERROR_INVALID (flags), PHILOX_ERROR_BUSY (a thread is in the
- * runner), PHILOX_ERROR_CAPTURE_UNSUPPORTED, those of the device: then nothing
- * has changed.
+ * Calls that read each other's outputs, by handle, are a path. A path continues
+ * while a ticket that it gave out, or that one of its outputs was tied to, is
+ * owed a backward. The outputs of all its calls then stay until a later
+ * philox_runner_step_begin() finds the last of these tickets used up. A message
+ * ("step", PHILOX_LOG_INFO) names one output that stays and a ticket that keeps
+ * it. With PHILOX_STEP_RELEASE_ALL no output stays.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the flags
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          the stream is capturing
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_runner_step_begin(
 	struct philox_runner *runner, philox_stream stream, unsigned flags,
@@ -669,127 +879,258 @@ PHILOX_API enum philox_status philox_runner_step_begin(
 /* --- bodies --------------------------------------------------------------- */
 
 /*
- * The functions below are for the body, on its thread, until it returns; run is
- * what it was called with. They are legal during the capture that the body may
- * be in, which is of mode THREAD_LOCAL, and so the body must keep the rules of
- * captures: it waits for nothing, and takes memory from the run. A body
- * returns PHILOX_OK or an error; that one of these functions failed is an error
- * even if the body returns PHILOX_OK.
+ * A body calls the functions below on its thread until it returns, with the run
+ * that it was called with. They are legal during the capture that the body may
+ * be in. That capture is of mode THREAD_LOCAL, so the body keeps the rules of
+ * captures: it waits for nothing, and takes memory from the run. A body returns
+ * PHILOX_OK or an error. If one of these functions failed, the call fails even
+ * if the body returns PHILOX_OK.
  *
  * Under one key the body does the same each time: the same passes with the same
- * flags, memory of the same sizes, the same outputs and values, in the same
- * order. What differs first is named by PHILOX_ERROR_MISMATCH.
+ * flags, memory of the same sizes, the same outputs and parameters, in the same
+ * order. PHILOX_ERROR_MISMATCH names the first difference.
+ *
+ * The eager form of philox_graph_launch_verified() is called with a run, too.
+ * There philox_run_input() gives the arrays of the launch, each with what it
+ * holds before the launch, and passes begin in the graph's order, with the
+ * numbers of the launch and the flags and tickets that the capture was given;
+ * tickets of earlier passes are those that the form got. Such passes change no
+ * ledger. What only bodies have is PHILOX_ERROR_UNSUPPORTED in an eager form:
+ * memory, parameters, outputs, refusals, further warm-ups.
  */
 
-/* philox_run_stream() returns the stream that the body's work goes to. */
+/*
+ * Return the stream for the work of a run.
+ *
+ *   run        the run; NULL: NULL
+ *
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
+ */
 PHILOX_API philox_stream philox_run_stream(const struct philox_run *run);
 
 /*
- * philox_run_kind() returns how the call is executed: EAGER, WARMUP or RECORD;
- * EAGER, too, while a replay is verified.
- * It is for messages: a body that does something else for it is refused.
+ * Return how a call is executed: EAGER, WARMUP or RECORD, for messages.
+ *
+ *   run        the run; of an eager form, and while a replay is verified: EAGER
+ *
+ * A body that does something else for it is refused.
+ *
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_call_kind philox_run_kind(const struct philox_run *run);
 
 /*
- * philox_run_input() writes where an input is, aligned as its descriptor says,
- * and its size; `bytes` may be NULL. Errors: PHILOX_ERROR_INVALID.
+ * Write where an input is.
+ *
+ *   run        the run
+ *   index      of the function's inputs, or of the launch's arrays
+ *   address    written: aligned as the input's descriptor says
+ *   bytes      written: its size; NULL is allowed
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   run or address is NULL; no such input
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_input(struct philox_run *run,
 					       size_t index, void **address,
 					       size_t *bytes);
 
 /*
- * philox_run_param() writes the device address of the 16 bytes that hold a
- * value of the call (philox/graph.h): the call's own in an eager call, a
- * value of the graph in a recording, which each launch sets. Errors:
- * PHILOX_ERROR_INVALID, those of philox_capture_param() and of
- * philox_param_write().
+ * Write the device address of the 16 bytes that hold a launch parameter.
+ *
+ *   run        the run
+ *   index      of the function's parameters
+ *   address    written: a cell of the call in an eager call; one of the graph,
+ *              which each launch sets, in a recording (philox/graph.h)
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   run or address is NULL; no such parameter
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ *   those of philox_capture_param() and philox_param_write()
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_param(struct philox_run *run,
 					       size_t index,
 					       const void **address);
 
 /*
- * philox_run_alloc() takes memory from the runner's pool on the run's stream,
- * as philox_pool_alloc() does; philox_run_free() frees it for what the body
- * allocates later, on that stream. What the body neither frees nor declares as
- * an output is free when it returns. A body that takes memory from the pool in
- * another way has failed (PHILOX_ERROR_STATE). Errors: as philox_pool_alloc()
- * and philox_pool_free(); PHILOX_ERROR_INVALID (a free of memory that is not of
- * this run, or is an output).
+ * Allocate memory of the runner's pool on the run's stream.
+ *
+ *   run        the run
+ *   bytes      as for philox_pool_alloc(), and so are the next two
+ *   alignment
+ *   tag
+ *   address    written: the memory. It is free when the body returns, unless it
+ *              is declared as an output
+ *
+ * A body that takes memory of the pool in another way has failed
+ * (PHILOX_ERROR_STATE).
+ *
+ * Returns PHILOX_OK, or an error; then nothing is allocated.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   run or address is NULL
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ *   those of philox_pool_alloc()
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_alloc(struct philox_run *run,
 					       size_t bytes, size_t alignment,
 					       const char *tag, void **address);
+
+/*
+ * Free memory for what the body allocates later on the run's stream.
+ *
+ *   run        the run
+ *   address    what philox_run_alloc() gave in this run; NULL is allowed
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the memory is not of this run, or is an output
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ *   those of philox_pool_free()
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
+ */
 PHILOX_API enum philox_status philox_run_free(struct philox_run *run,
 					      void *address);
 
 /*
- * philox_run_output() declares an output, each once: `bytes` bytes at `address`
- * in memory of this run, or in a static input. Whether it shares memory with an
- * input that is an output of the runner, or with another output, is found by
- * the ids of the pool's blocks; such memory is freed once, after the last
- * handle. Errors: PHILOX_ERROR_INVALID (no such output, other memory, in an
- * input that is or may be copied, beyond the end), PHILOX_ERROR_EXISTS (it was
- * declared).
+ * Declare an output, each of them once.
+ *
+ *   run        the run
+ *   index      of the function's outputs
+ *   address    in memory of this run, or in a static input
+ *   bytes      its size; it ends within that memory
+ *
+ * Ids of the pool's blocks tell whether it shares memory with another output,
+ * or with an input that is an output of the runner. Shared memory is freed
+ * once, after the last handle.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   no such output; other memory; in an input that is or
+ *                          may be copied; beyond the end
+ *   PHILOX_ERROR_EXISTS    it was declared
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
 						size_t index, void *address,
 						size_t bytes);
 
 /*
- * philox_run_forward_begin() begins a forward on the run's stream, as
- * philox_forward_begin() does, for the next entry of the call's `passes`.
+ * Begin a forward on the run's stream.
  *
- * philox_run_backward_begin() begins a backward. With the zero ticket it takes
- * the next entry of `passes`, whose ticket it repeats. With a ticket that
- * philox_pass_commit() or philox_pass_ticket() gave for an earlier pass of
- * this body it repeats that one and takes no entry: in a recording that ticket
- * is a placeholder, and the body need not know.
+ *   run        the run
+ *   region     the operator's region, of the runner's context
+ *   flags      as for philox_forward_begin(), without PHILOX_PASS_WARMUP
+ *   pass       written: the pass, open; draw with it, and commit or abort it,
+ *              before the body returns
  *
- * The pass is drawn with, committed and aborted as any other, before the body
- * returns. One that is open then is ended by the runner, as one that is
- * aborted; to end it later is PHILOX_ERROR_STATE, but for an abort of one that
- * was recorded, and changes nothing. Its tickets are used up when the body has
- * succeeded. Flags as for philox_forward_begin() and philox_backward_begin(),
- * without PHILOX_PASS_WARMUP. Errors: as theirs; PHILOX_ERROR_INVALID (`passes`
- * has no further entry), PHILOX_ERROR_RELEASED (an earlier backward of this
- * body uses the ticket up), PHILOX_ERROR_MISMATCH (the ticket is not that of an
- * earlier pass, or is that of two of them, since two passes name it).
+ * It takes the next entry of the call's `passes`. The runner ends a pass that
+ * is open when the body returns, as an aborted one. To end it later is
+ * PHILOX_ERROR_STATE and changes nothing, except that a recorded pass may be
+ * aborted.
+ *
+ * Returns PHILOX_OK, or an error; then no pass is open.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    `passes` has no further entry; the flags
+ *   PHILOX_ERROR_MISMATCH   the region is of another context; the body differs
+ *                           from earlier calls under the key; in an eager form,
+ *                           the graph's next pass is another one
+ *   PHILOX_ERROR_STATE      the run has ended, or is of another thread
+ *   those of philox_forward_begin()
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_forward_begin(
 	struct philox_run *run, struct philox_region *region, unsigned flags,
 	struct philox_pass *pass);
+
+/*
+ * Begin a backward on the run's stream.
+ *
+ *   run        the run
+ *   region     the operator's region, of the runner's context
+ *   ticket     the zero ticket: the next entry of `passes` is taken, and its
+ *              ticket repeated. A ticket that philox_pass_commit() or
+ *              philox_pass_ticket() gave for an earlier pass of this body: that
+ *              pass is repeated, and no entry is taken. In a recording such a
+ *              ticket is a placeholder, which the body need not know
+ *   flags      as for philox_backward_begin(), without PHILOX_PASS_WARMUP
+ *   pass       as for philox_run_forward_begin()
+ *
+ * Its ticket is used up when the body has succeeded.
+ *
+ * Returns PHILOX_OK, or an error; then no pass is open.
+ * Errors:
+ *   PHILOX_ERROR_RELEASED   an earlier backward of this body uses the ticket up
+ *   PHILOX_ERROR_MISMATCH   the ticket is not that of an earlier pass, or that
+ *                           of two, since two passes name it
+ *   those of philox_run_forward_begin() and philox_backward_begin()
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
+ */
 PHILOX_API enum philox_status philox_run_backward_begin(
 	struct philox_run *run, struct philox_region *region,
 	struct philox_ticket ticket, unsigned flags, struct philox_pass *pass);
 
 /*
- * philox_run_refuse() says that what the body does now cannot be recorded, and
- * why (copied, at most 255 bytes; NULL: ""). In a recording the body then
- * returns, with any status, and the call runs it eagerly, or fails
- * (PHILOX_REFUSED_ERROR). In other kinds of call it goes on. In both the key is
- * not recorded for as many calls as the policy says. Errors:
- * PHILOX_ERROR_INVALID.
+ * Refuse to be recorded: what the body does now cannot be captured.
  *
- * philox_run_again() asks for one more warm-up after this one: the body, an
- * autotuner for example, is not yet as it will be. A call has 1000 dry ones at
- * most (PHILOX_ERROR_LIMIT). What it did now is not compared with what it does
- * later. In a recording that is PHILOX_ERROR_STATE.
+ *   run        the run
+ *   reason     why, for messages: copied, at most 255 bytes; NULL: ""
+ *
+ * In a recording the body then returns, with any status, and the call runs it
+ * eagerly or fails (PHILOX_REFUSED_ERROR). In other kinds of call it continues.
+ * Either way the key is not recorded for as many calls as the policy says.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   run is NULL
+ *   PHILOX_ERROR_STATE     the run has ended, or is of another thread
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_refuse(struct philox_run *run,
 						const char *reason);
+
+/*
+ * Ask for one more warm-up after this one.
+ *
+ *   run        the run
+ *
+ * For a body that is not yet as it will be, such as an autotuner. What it did
+ * now is not compared with what it does later. A call has at most 1000 dry
+ * warm-ups (PHILOX_ERROR_LIMIT).
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   run is NULL
+ *   PHILOX_ERROR_STATE     this is a recording; the run has ended, or is of
+ *                          another thread
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
+ */
 PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
 
 /* --- plans ---------------------------------------------------------------- */
 
 /*
- * A runner learns while it is used: which keys there are, what the body does
- * under each, which inputs have to be copied, what refused to be recorded and
- * why, how much memory it takes. A plan is all of that as a text. Loaded into a
- * runner of a new process that has made the same functions, it makes the
- * runner decide, call by call, as the one that was saved would have gone on:
+ * A runner learns while it is used: its keys, what the body does under each,
+ * which inputs are copied, which bodies refuse to be recorded and why, how much
+ * memory it takes. A plan is all of that as a text. Load it into a runner of a
+ * new process that has made the same functions. That runner then decides, call
+ * by call, as the saved one would have continued:
  *
  *   philox_context_save(context, "step-1000.philox");
  *   philox_plan_save(runner, "step-1000.plan");
@@ -797,69 +1138,112 @@ PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
  *   philox_context_load(context, "step-1000.philox");
  *   philox_plan_load(runner, "step-1000.plan");
  *
- * It has no graphs, no addresses and no number of a device. So what was
- * recorded is recorded again, when its call comes: a call that would have been
- * replayed is the first time one that runs the body, which libraries need in
- * a new process (a dry warm-up if the policy has those, else a warm-up; none if
- * it has neither), then one that is recorded, and then replayed. A key that
- * runs its body anyway, since it waits or is early, needs no warm-up for that.
+ * A plan has no graphs, no addresses and no number of a device. Recordings are
+ * made again when their calls come. A call that would have been replayed first
+ * runs the body, which libraries need in a new process: as a dry warm-up if the
+ * policy has those, else as a warm-up, or not at all if it has neither. The
+ * next one is recorded, later ones are replayed. A key that runs its body
+ * anyway needs no warm-up for that.
  *
- * Which addresses the recordings of a key had is not known to a plan. So as
- * many recordings as a key had are made without regard to `limit` and `after`
- * of the policy, and to PHILOX_MOVED_ERROR: those that come first. They count
- * as those of the plan did, first as ones that were replayed. They are over
- * when the key goes, or its recordings would be of no use any more. Of three
- * things the runner knows nothing any more: calls that were counted towards
- * `after`, replays towards `verify`, and where inputs were: the first call of a
- * key moves none of them. Outputs that were not released are.
+ * A plan does not know which addresses the recordings of a key had. So as many
+ * recordings as a key had are made without regard to `limit` and `after` of the
+ * policy and to PHILOX_MOVED_ERROR: those that come first. They count as those
+ * of the plan did, first as ones that were replayed, until the key is evicted
+ * or its recordings would be of no use. The runner forgets three things: calls
+ * that were counted towards `after`, replays towards `verify`, and where inputs
+ * were; the first call of a key moves none of them. Outputs that were not
+ * released are forgotten, too.
  *
- * Reasons go with it: a key whose body refused to be recorded waits for as many
- * calls as it would have, and a backward whose forward was not recorded is not
- * either, if its ticket is pending still (philox/save.h). Limits of keys and
- * bytes go on as if all recordings of the plan were there.
+ * Reasons are kept: a key whose body refused to be recorded waits for as many
+ * calls as it would have. A backward whose forward was not recorded is not
+ * recorded either, if its ticket is still pending (philox/save.h). Limits of
+ * keys and bytes count as if all recordings of the plan were there.
  *
- * Load also takes the memory from the device that the pool had at its peak, so
- * that no recording has to; if that is not to be had a message says so
- * ("plan"), and the pool grows when it must.
+ * A load also takes from the device the memory that the pool had at its peak,
+ * so that no recording has to. If the device has less, a message ("plan") says
+ * so, and the pool grows when it must.
  *
  * The text is plain ASCII with a version, a line for each thing and a checksum;
- * the same contents have only one spelling. Its form is in Note [Plan] in
+ * the same contents have one spelling. Its form is in Note [Plan] in
  * graph/runner/plan/plan.h. `philox inspect` sums one up, `philox diff`
  * compares two.
- *
- * Thread rule: as of the runner (philox/runner.h). Not legal on a thread that
- * is capturing.
  */
 
 /*
- * philox_plan_save_text() writes a runner's plan as a text that ends with a
- * NUL, and its size without that (`size` may be NULL). The caller frees the
- * text with free(). philox_plan_save() writes it to a file, completely or not
- * at all, as philox_context_save() does. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_BUSY (the runner is in use), PHILOX_ERROR_FILE,
- * PHILOX_ERROR_MEMORY.
+ * Write the plan of a runner as a text.
+ *
+ *   runner     the runner
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_plan_save_text(
-	struct philox_runner *runner, char **text, size_t *size);
+	struct philox_runner *runner, char **text, size_t *bytes);
+
+/*
+ * Write the plan of a runner to a file, completely or not at all.
+ *
+ *   runner     the runner
+ *   path       the file, which is replaced as philox_context_save() does it
+ *
+ * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Errors:
+ *   PHILOX_ERROR_FILE   the file cannot be written
+ *   those of philox_plan_save_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_plan_save(struct philox_runner *runner,
 					       const char *path);
 
 /*
- * philox_plan_load_text() loads a plan of `size` bytes (a NUL at its end is
- * not counted) into a runner of which no function has been called or prepared.
- * Each function of the plan must be there, described as it was: mode, flags,
- * inputs, outputs, values and policy, but for origins. Functions that are not
- * in the plan begin anew, and a second plan takes the place of the first. On
- * an error nothing has changed. Errors:
- * PHILOX_ERROR_INVALID, which names the line, for a text that is malformed, cut
- * or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of the format, and
- * for a plan of another version of the library; PHILOX_ERROR_MISMATCH, which
- * names the first difference, for functions that are missing or described in
- * another way; PHILOX_ERROR_STATE (a function of the runner was called or
- * prepared); PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY.
+ * Load a plan into a runner of which no function was called or prepared.
+ *
+ *   runner     the runner
+ *   text       the plan
+ *   bytes      its size; a NUL at its end is not counted
+ *
+ * The runner must have each function of the plan, described as it was: mode,
+ * flags, inputs, outputs, parameters and policy, but for origins. Functions
+ * that the plan does not have begin anew. A second plan replaces the first.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       names the line of a text that is malformed, cut
+ *                              or changed
+ *   PHILOX_ERROR_UNSUPPORTED   a newer version of the format; a plan of another
+ *                              version of the library
+ *   PHILOX_ERROR_MISMATCH      names the first function that is missing or
+ *                              described otherwise
+ *   PHILOX_ERROR_STATE         a function of the runner was called or prepared
+ *   PHILOX_ERROR_BUSY          a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
  */
 PHILOX_API enum philox_status philox_plan_load_text(
-	struct philox_runner *runner, const char *text, size_t size);
+	struct philox_runner *runner, const char *text, size_t bytes);
+
+/*
+ * Load a plan from a file.
+ *
+ *   runner     as for philox_plan_load_text()
+ *   path       the file
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_FILE   the file cannot be read
+ *   those of philox_plan_load_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
 PHILOX_API enum philox_status philox_plan_load(struct philox_runner *runner,
 					       const char *path);
 

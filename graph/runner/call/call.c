@@ -433,24 +433,24 @@ static size_t count_recorded(const struct philox_function *function,
 }
 
 enum philox_status philox_function_prepare(struct philox_function *function,
-					   struct philox_call *calls, size_t n,
-					   size_t *prepared)
+					   struct philox_call *calls,
+					   size_t n_calls, size_t *prepared)
 {
 	size_t done = 0;
 	enum philox_status status;
 
 	if (!function)
 		return context_null(NULL, "function");
-	if (n && !calls && !function->agree)
+	if (n_calls && !calls && !function->agree)
 		return context_null(function->runner->context, "calls");
 	NEED_PROCESS(function->runner->context);
 	status = runner_acquire(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
-	if (n && !calls)
+	if (n_calls && !calls)
 		status = agree_failed(function, status_set(PHILOX_ERROR_INVALID,
 							   "calls is NULL"));
-	while (status == PHILOX_OK && done < n) {
+	while (status == PHILOX_OK && done < n_calls) {
 		status = prepare(function, &calls[done]);
 		done += status == PHILOX_OK;
 	}

@@ -41,14 +41,14 @@ static enum philox_status save_plan(struct philox_runner *runner,
 }
 
 enum philox_status philox_plan_save_text(struct philox_runner *runner,
-					 char **text, size_t *size)
+					 char **text, size_t *bytes)
 {
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "text" : "runner");
 	NEED_PROCESS(runner->context);
 	return save_plan(runner,
-			 (struct text_target){.text = text, .size = size});
+			 (struct text_target){.text = text, .size = bytes});
 }
 
 enum philox_status philox_plan_save(struct philox_runner *runner,
@@ -155,13 +155,13 @@ static enum philox_status load_plan(struct philox_runner *runner,
 }
 
 enum philox_status philox_plan_load_text(struct philox_runner *runner,
-					 const char *text, size_t size)
+					 const char *text, size_t bytes)
 {
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "text" : "runner");
 	NEED_PROCESS(runner->context);
-	return runner_report(runner, NULL, load_plan(runner, text, size));
+	return runner_report(runner, NULL, load_plan(runner, text, bytes));
 }
 
 enum philox_status philox_plan_load(struct philox_runner *runner,

@@ -528,7 +528,7 @@ static enum philox_status write_runner(struct philox_runner *runner,
 }
 
 enum philox_status philox_runner_snapshot_text(struct philox_runner *runner,
-					       char **text, size_t *size)
+					       char **text, size_t *bytes)
 {
 	if (!runner)
 		return context_null(NULL, "runner");
@@ -536,7 +536,7 @@ enum philox_status philox_runner_snapshot_text(struct philox_runner *runner,
 		return context_null(runner->context, "text");
 	NEED_PROCESS(runner->context);
 	return write_runner(runner,
-			    (struct text_target){.text = text, .size = size});
+			    (struct text_target){.text = text, .size = bytes});
 }
 
 enum philox_status philox_runner_snapshot(struct philox_runner *runner,
