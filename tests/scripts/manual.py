@@ -56,9 +56,13 @@ def read(path):
         return file.read()
 
 
+def read_page(path):
+    """A page, with headers named as they are in comments."""
+    return re.sub(r"philox_(\w+)\.h\(3\)", r"philox/\1.h", read(path))
+
+
 def page_letters(path):
-    text = re.sub(r"philox_(\w+)\.h\(3\)", r"philox/\1.h", read(path))
-    return letters(text)
+    return letters(read_page(path))
 
 
 def page_of(header):
@@ -125,7 +129,7 @@ def described(source):
 
 def sections_of(path):
     sections, name = collections.defaultdict(str), ""
-    for line in read(path).split("\n")[1:]:
+    for line in read_page(path).split("\n")[1:]:
         if re.match(r"[A-Z]", line):
             name = line.strip()
         else:
