@@ -301,8 +301,7 @@ static enum philox_status find_node(
 	if (!found || conditional->index >= found->n_nodes ||
 	    found->nodes[conditional->index].ended)
 		return status_set(PHILOX_ERROR_STATE,
-				  "capture %" PRIu64
-				  " is over, or the node has ended",
+				  "capture %" PRIu64 " or the node has ended",
 				  id);
 	*capture = found;
 	*node = &found->nodes[conditional->index];
@@ -432,7 +431,7 @@ static enum philox_status check_goes_on(
 
 	if (status != PHILOX_OK || info.id == conditional->capture_id)
 		return status;
-	return status_set(PHILOX_ERROR_STATE, "capture %" PRIu64 " is over",
+	return status_set(PHILOX_ERROR_STATE, "capture %" PRIu64 " has ended",
 			  conditional->capture_id);
 }
 

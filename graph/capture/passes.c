@@ -417,7 +417,7 @@ static enum philox_status find_captured(const struct philox_pass *pass,
 	*capture = capture_around(graphs, pass->capture_id);
 	if (!*capture || pass->index >= (*capture)->n_passes)
 		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s': capture %" PRIu64 " is over",
+				  "region '%s': capture %" PRIu64 " has ended",
 				  pass->region->name, pass->capture_id);
 	*captured = &(*capture)->passes[pass->index];
 	if ((*captured)->phase != CAPTURED_OPEN)

@@ -156,7 +156,7 @@ void pool_settle(struct philox_pool *pool)
 		return;
 	pool_post(pool, PHILOX_LOG_WARNING, "session rolled back", 0, 0,
 		  "is as it was before capture %" PRIu64
-		  ", which was invalidated, or whose graph is gone",
+		  ", which was invalidated, or whose graph was destroyed",
 		  session->capture->id);
 	undo_session(pool);
 	pool_reap(pool);
@@ -381,7 +381,7 @@ static enum philox_status end_session(struct philox_pool_session *session,
 		status = status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
 				    "pool '%s': the session was rolled back, "
 				    "since its capture was invalidated or its "
-				    "graph is gone",
+				    "graph was destroyed",
 				    pool->name);
 	free(session);
 	return status;

@@ -245,10 +245,10 @@ static const char *why_text(enum verify_why why)
 	case VERIFY_FROZEN:
 		return "something was frozen when it was captured";
 	case VERIFY_RANDOM:
-		return "its eager form is not deterministic, it differs from "
-		       "itself";
+		return "its eager form is not deterministic: two runs "
+		       "differ";
 	case VERIFY_UNWRITTEN:
-		return "it depends on memory that nobody has written";
+		return "it reads memory that was not written";
 	case VERIFY_UNKNOWN:
 		break;
 	}

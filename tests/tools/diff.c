@@ -504,7 +504,7 @@ static const struct {
 	{FIRST BEGIN, FIRST "0 2 context-destroy\n",
 	 "context 0, event 2: forward-begin in A, context-destroy in B\n", 1},
 	{FIRST BEGIN, FIRST,
-	 "context 0: B has ended, A goes on with event 2:\n  A: forward-begin",
+	 "context 0: B has ended, A continues with event 2:\n  A: forward-begin",
 	 1},
 	{FIRST, FIRST "3 7 context digest 00\n",
 	 "context 3 is in B only, from event 7 on:\n", 1},
@@ -513,9 +513,9 @@ static const struct {
 	 "B\n",
 	 1},
 	{FIRST "0 2 a b 1\n1 1 context digest 00\n", FIRST "1 1 context\n",
-	 "context 0: B has ended, A goes on with event 2:\n", 1},
+	 "context 0: B has ended, A continues with event 2:\n", 1},
 	{FIRST "1 1 context\n", FIRST "0 2 a b 1\n1 1 context digest 00\n",
-	 "context 0: A has ended, B goes on with event 2:\n", 1},
+	 "context 0: A has ended, B continues with event 2:\n", 1},
 	{FIRST "0 2 mesh-set mesh \"data=1/4\" rank 1\n",
 	 FIRST "0 2 mesh-set mesh \"data=3/4\" rank 3\n",
 	 "context 0, event 2: mesh-set: mesh \"data=1/4\" in A, \"data=3/4\" in "
@@ -644,10 +644,10 @@ static const struct {
 		"ticket 1: offset 0 in A, 8 in B\n  A: forward-begin region",
 	 1, "ticket 1: offset 8 in A, 0 in B\n"},
 	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB2,
-	 "backward of region \"x\", ticket 1 is in A only; B goes on with "
+	 "backward of region \"x\", ticket 1 is in A only; B continues with "
 	 "backward of region \"x\", ticket 2\n",
 	 1,
-	 "backward of region \"x\", ticket 1 is in B only; A goes on with "
+	 "backward of region \"x\", ticket 1 is in B only; A continues with "
 	 "backward of region \"x\", ticket 2\n"},
 	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB1,
 	 "backward of region \"x\", ticket 2 is in A only: B has no more of "

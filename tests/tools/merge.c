@@ -150,7 +150,7 @@ PROMISE(merge_tool, names_what_it_cannot_place)
 	make_stages(f);
 	REFUSES(1,
 		"philox merge: region 'block.0' is at coordinate 0 of axis "
-		"'pipe', whose size is 3 and is to be 2: say where it goes",
+		"'pipe', whose size is 3 and becomes 2: say where it goes",
 		"old", "new", "--mesh", "data=2,pipe=2");
 	REFUSES(1, "region 'head' is at coordinate 2 of axis 'pipe'", "old",
 		"new", "--mesh", "data=2,pipe=2", "--place", "block*=pipe:0,1");

@@ -210,7 +210,7 @@ static const struct misfit {
 	 "line 21: its ranges have more than 1024 bytes"},
 	{"recording 4 key", "recording 2 key", ""},
 	{"keys 0 recordings 0", "keys 1 recordings 0",
-	 "line 25: a function that is gone has neither keys nor recordings"},
+	 "line 25: a destroyed function has neither keys nor recordings"},
 	{"live function 1", "live function 0",
 	 "line 34: there is no function 0"},
 	{"live function 1 output 1", "live function 1 output 2",

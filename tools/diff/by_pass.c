@@ -268,7 +268,7 @@ static void print_only(const struct comparison *c, const struct diff_step *step,
 		       const struct diff_step *goes_on)
 {
 	print_step(c, step);
-	printf(" is in %s only; %s goes on with ", in, other);
+	printf(" is in %s only; %s continues with ", in, other);
 	print_step(c, goes_on);
 }
 

@@ -100,7 +100,7 @@ static int report_end(const struct written_event *event, int is_first,
 		printf(" is in %s only, from event %" PRIu64 " on:\n", name,
 		       event->number);
 	else
-		printf(": %s has ended, %s goes on with event %" PRIu64 ":\n",
+		printf(": %s has ended, %s continues with event %" PRIu64 ":\n",
 		       other, name, event->number);
 	diff_print_event(name, event);
 	return 1;

@@ -272,7 +272,7 @@ static void read_function_line(struct runner_reader *at,
 	fields_read(reader, text_function_fields, function, FIELDS_APART);
 	if (function->destroyed && (function->keys.n || function->recordings.n))
 		reader_refuse(reader, "%s",
-			      "a function that is gone has neither keys nor "
+			      "a destroyed function has neither keys nor "
 			      "recordings");
 	reader_end_line(reader);
 }

@@ -120,7 +120,7 @@ static int refuse_part(const struct merge_item *item,
 	list_places(places, old->size, list, sizeof(list));
 	complain("merge",
 		 "%s '%s' is at coordinate%s %s of axis '%s', whose size is "
-		 "%" PRIu32 " and is to be %" PRIu32
+		 "%" PRIu32 " and becomes %" PRIu32
 		 ": say where it goes, with --place '%s=%s:0' or the like",
 		 kind_of(item), item->name,
 		 plural(count_places(places, old->size)), list, old->name,

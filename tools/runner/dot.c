@@ -130,8 +130,7 @@ static void put_dot_edge(FILE *out, const struct tree_edge *edge)
 static void put_loop(FILE *out, const struct tree *tree, size_t index)
 {
 	if (tree->nodes[index].loops)
-		fprintf(out,
-			"  n%zu -> n%zu [tooltip=\"outputs of its own\"];\n",
+		fprintf(out, "  n%zu -> n%zu [tooltip=\"its own outputs\"];\n",
 			index, index);
 }
 

@@ -427,7 +427,7 @@ static struct tree_label label_other(const struct tree *tree,
 
 	if (node->kind == TREE_GONE) {
 		snprintf(label.lines[0], sizeof(label.lines[0]),
-			 "recordings that are gone");
+			 "destroyed recordings");
 		return label;
 	}
 	snprintf(label.lines[0], sizeof(label.lines[0]), "eager calls");
@@ -481,6 +481,6 @@ void tree_title(const struct tree *tree, const struct tree_node *node,
 		 " bytes of the pool\ntakes %" PRIu64 " bytes beside it%s%s%s",
 		 function->name, label.lines[0], key, node->replays,
 		 plural(node->replays), node->writes, node->bytes,
-		 node->loops ? "\nreads outputs of its own" : "",
+		 node->loops ? "\nreads its own outputs" : "",
 		 *function->reason ? "\nlast reason: " : "", function->reason);
 }

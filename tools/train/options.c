@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --save-at N    run out of order only, as far as the middle of step N,\n"
 	"                 where backwards are owed\n"
 	"  --save OUT     ... and save everything there in the file OUT\n"
-	"  --resume OUT   go on from there to the end: with the same text and\n"
+	"  --resume OUT   continue from there to the end: with the same text and\n"
 	"                 options (those not given are the file's, --steps may\n"
 	"                 differ) it ends with the bits of a run without a break\n"
 	"  --loop         a fifth run: captured, with the micro-batches of a step as\n"

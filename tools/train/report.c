@@ -376,7 +376,7 @@ void train_report_saved(const struct train_model *model,
 	       "and retained\n",
 	       "saved", options->save, options->save_at, options->steps,
 	       result->pending);
-	printf("%-22s philox train %s --resume %s%s%s\n", "to go on",
+	printf("%-22s philox train %s --resume %s%s%s\n", "to continue",
 	       options->file, options->save, on_host ? "" : " --device ",
 	       on_host ? "" : options->device);
 }

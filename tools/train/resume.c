@@ -184,8 +184,8 @@ void train_load_check(struct train_model *model)
 	if (saved->on_host != philox_device_is_host(model->device))
 		train_fail(
 			model,
-			"'%s' was saved on a %s device and cannot go on, bit "
-			"for bit, on %s: their arithmetic rounds differently",
+			"'%s' was saved on a %s device and cannot continue, "
+			"bit for bit, on %s: their arithmetic rounds differently",
 			path, saved->on_host ? "host" : "CUDA",
 			philox_device_name(model->device));
 	else if (saved->payload_size != train_save_payload(model, saved->step))

@@ -56,8 +56,9 @@ static enum philox_status check_input_info(const char *function,
 		return refuse_part(function, "input", input->name,
 				   "has flags that are not known");
 	if (input->flags == PHILOX_INPUT_WRITE_BACK)
-		return refuse_part(function, "input", input->name,
-				   "is to be written back and not mutated");
+		return refuse_part(
+			function, "input", input->name,
+			"has PHILOX_INPUT_WRITE_BACK without MUTATED");
 	if (input->alignment > ALIGNMENT_MAX ||
 	    (input->alignment & (input->alignment - 1)))
 		return refuse_part(

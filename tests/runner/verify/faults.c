@@ -11,7 +11,7 @@ enum { BYTES = ACT_BYTES };
 
 #define FROZEN  "frozen"
 #define RANDOM  "not deterministic"
-#define UNKNOWN "nobody has written"
+#define UNKNOWN "was not written"
 
 static void is_of_class(const char *class)
 {

@@ -33,7 +33,7 @@ static const char *const classes[SEEDED] = {
 	[SEEDED_INPUT] = "frozen",
 	[SEEDED_TICKET] = "frozen",
 	[SEEDED_MISSED] = "frozen",
-	[SEEDED_UNWRITTEN] = "nobody has written",
+	[SEEDED_UNWRITTEN] = "was not written",
 	[SEEDED_RANDOM] = "not deterministic"};
 
 /* A recipe, as it is followed in a context that has no runner. */

@@ -105,7 +105,7 @@ edited()
 }
 
 check "a missing backward is named" edited \
-	'backward of region "hidden 1", ticket 2 is in B only; A goes on with' \
+	'backward of region "hidden 1", ticket 2 is in B only; A continues with' \
 	'/ backward-.*"hidden 1" ticket 2 /d'
 check "a backward of another ticket is named" edited \
 	'backward of region "hidden 1", ticket 3: offset 4 in A, 8 in B' \
