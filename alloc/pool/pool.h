@@ -10,10 +10,9 @@
  * make one piece of memory.
  *
  * Blocks cover the mapped memory of each segment without gaps. A free block has
- * an owner, a number that stands for a stream: work that used it before is
- * ordered before whatever the owner does next. POOL_SHARED owns memory that
- * anybody may use whom the pool's user lets (memory that was never used, for
- * example). Neighbours that are free and have one owner are always one block,
+ * an owner, a number that names a stream: work that used the block before is
+ * ordered before all that the owner does next. POOL_SHARED owns memory that any
+ * stream may use (memory that was never used, for example). Neighbours that are free and have one owner are always one block,
  * however they came to be: so if all free memory has one owner, the state of a
  * pool is a function of its extents and its live blocks, and nothing else.
  *
@@ -156,7 +155,7 @@ uint32_t pool_lender(const struct pool *pool,
 /* --- pool.c: extents ------------------------------------------------------ */
 
 /*
- * pool_reserve() sees to it that at least `bytes` of mapped memory are free in
+ * pool_reserve() makes at least `bytes` of mapped memory free in
  * one piece owned by SHARED, by mapping one extent if need be (*mapped is its size,
  * or 0); errors as of pool_grow().
  *

@@ -44,8 +44,8 @@ int lifeline_is_gone(const struct lifeline *lifeline);
 /*
  * A graph that is being captured has one: the head, or in a body the kernel
  * that counts its runs. It depends on nothing, or, if all that has been
- * captured so far is one line, on the end of that line, which then goes on from
- * it; so a graph that is one line stays one. What draws depends on it, by an
+ * captured so far is one line, on the end of that line, which then continues
+ * from it; so a graph that is one line stays one. What draws depends on it, by an
  * edge unless it does so anyway.
  */
 
@@ -64,8 +64,8 @@ enum philox_status depend_add(struct philox_device *device,
 			      struct first_node *first);
 
 /*
- * depend_on() sees to it that what a stream of that capture records next comes
- * after the kernel.
+ * depend_on() makes what a stream of that capture records next come after the
+ * kernel.
  */
 enum philox_status depend_on(struct philox_device *device,
 			     struct first_node *first, philox_stream stream);
@@ -133,11 +133,10 @@ enum philox_status depend_on(struct philox_device *device,
  * its cells. These always report, whatever the order, since their answer does
  * not depend on it; several may do so at once.
  *
- * Each control block has a report of its own, so that whoever counts in one
+ * Each control block has a report of its own, so that a head that counts in one
  * finds all that it needs there; the host adds them up. It is in mapped host
- * memory, written by heads alone: the counts must be 0 before the first launch
- * by anybody, and nothing could make them so in device memory without waiting
- * for a stream. A head counts itself by an addition that is atomic among the
+ * memory, written by heads alone: the counts must be 0 before the first launch,
+ * and in device memory that would mean to wait for a stream. A head counts itself by an addition that is atomic among the
  * threads of one device, as heads of a graph are; that holds in memory of any
  * kind (CUDA C++ memory model, "Atomicity"), while it is up to the bus whether
  * it is atomic for the host too. So the host does not look at that word: the
@@ -309,7 +308,7 @@ struct kernel_call head_call(const struct head *head,
  * A capture is first recording; then it is sealed, when a graph is made from it
  * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass that is
  * still open or was aborted prevents sealing. Guarded by the context's lock,
- * which is not held while a graph is instantiated or tried: until that is over
+ * which is not held while a graph is instantiated or tried: until that has ended
  * nothing else may happen to the capture.
  */
 
@@ -452,7 +451,7 @@ enum philox_status capture_get(struct graph_context *graphs,
 			       philox_stream stream, struct capture **capture);
 
 /*
- * capture_depend() sees to it that what the stream records next comes after the
+ * capture_depend() makes what the stream records next come after the
  * head or, in the body whose capture has that id, after the body's kernel, by
  * an edge unless it does so anyway.
  */
@@ -469,7 +468,7 @@ enum philox_status capture_check_sealing(const struct capture *capture);
  * capture_seal_begin() checks that a capture can be sealed and keeps it as it
  * is, for work that is done without the context's lock: ERROR_STATE, ERROR_BUSY
  * while another thread is doing that. After it capture_seal_end(), with the
- * outcome of the work: the capture is sealed, or goes on as it was.
+ * outcome of the work: the capture is sealed, or continues as it was.
  */
 enum philox_status capture_seal_begin(struct capture *capture);
 enum philox_status capture_seal_end(struct capture *capture,

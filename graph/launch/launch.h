@@ -106,7 +106,7 @@ void own_note_broken(struct philox_context *context, philox_stream stream,
 /*
  * own_begin() and own_end() are philox_capture_begin() and philox_capture_end()
  * without a report to the log; own_end() also writes the capture's id.
- * own_cancel() ends a capture of this thread from which nothing is to be made.
+ * own_cancel() ends a capture of this thread and makes nothing of it.
  */
 enum philox_status own_begin(struct philox_context *context,
 			     philox_stream stream);

@@ -108,7 +108,7 @@ enum philox_status options_copy(const char *what, const void *options,
 enum philox_status options_check_reserved(const char *what, uint32_t reserved);
 
 /*
- * options_check_room() checks the size of a struct that is to be written;
+ * options_check_room() checks the size of a struct before it is written;
  * options_write() then writes *from, of `known` bytes, to it: as much as it has
  * room for, zeros for what this version does not know. Its size stays.
  */

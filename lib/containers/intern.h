@@ -1,8 +1,8 @@
 /*
  * lib/containers/intern.h - texts that many records share, each kept once
  *
- * A tag is a number; 0 is "". The table lives as long as anybody holds it, and
- * a text as long as anybody holds its tag.
+ * A tag is a number; 0 is "". The table lives as long as it is held, and a text
+ * as long as its tag is held.
  */
 #ifndef LIB_CONTAINERS_INTERN_H
 #define LIB_CONTAINERS_INTERN_H

@@ -147,7 +147,7 @@ struct conditional {
  *                   captured. Its first nodes depend on nothing. capture_end
  *                   gives this graph. If the capture is invalidated, the graph
  *                   is of no use any more. UNSUPPORTED: CUDA before 12.3.
- *  capture_end      the capture is over whatever it returns, except for
+ *  capture_end      the capture has ended whatever it returns, except for
  *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
  *  capture_info     legal. On the legacy stream while a blocking stream
  *                   captures: ERROR_CAPTURE_IMPLICIT, as of all work there; but

@@ -54,7 +54,7 @@
  *
  * If ranks do not agree, their texts could fill the memory of each of 16,384
  * ranks. So they first look for one item that does not agree: they divide all
- * items by three bits of their keys, compare the eight sums, go on with the
+ * items by three bits of their keys, compare the eight sums, continue with the
  * first part that differs, and repeat this. The texts that they then send to
  * each other have only the generators and what is left in that part.
  *
@@ -259,23 +259,23 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  *     axes along which it differs, operators. What is wanted differs along the
  *     same of those axes that both meshes have.
  *  2. The axes that matter are those along which the region differs in the
- *     texts or is to differ. A text that is at the place of the new rank along
- *     them is one to go on from; where there are several, they must agree in
+ *     texts or will differ. A text that is at the place of the new rank along
+ *     them is one to continue from; where there are several, they must agree in
  *     state, serial and tickets. If no axis matters, that is all texts.
  *  3. If the size of an axis that matters has changed, no text may have tickets
- *     pending: a forward's numbers were those of coordinates that are no more.
- *  4. If there is no text to go on from, and such a size has changed, the
+ *     pending: a forward's numbers were those of coordinates that no longer exist.
+ *  4. If there is no text to continue from, and such a size has changed, the
  *     region starts fresh: with the seed of its new place, and at the highest
  *     offset and serial that any text knows of the name, so that coordinates
  *     that were there once, even several meshes ago, never draw their numbers
  *     again. If no size has changed, it cannot be loaded.
- *  5. For the same reason a text says what coordinates have issued that are
- *     gone ("issued", Note [Saved context]): the highest of what all texts say
+ *  5. For the same reason a text says what former coordinates have
+ *     issued ("issued", Note [Saved context]): the highest of what all texts say
  *     of coordinates that the new mesh does not have, of what they have read
  *     before it of others, and of names that were destroyed.
  *  6. A name that is in a text, alive or destroyed, and is not wanted is a
  *     destroyed one with the highest offset and serial that any text knows of
- *     it: if it is made later, it goes on from there.
+ *     it: if it is made later, it continues there.
  *  7. Generators must agree in all texts; a table of rows in all that have it,
  *     row by row.
  *

@@ -229,7 +229,7 @@ const void *saved_item(const struct saved *saved, enum save_item item,
 const char *saved_name(const void *item);
 
 /*
- * saved_next_pair() goes on to the next name that two texts have, or one of
+ * saved_next_pair() moves to the next name that two texts have, or one of
  * them, in order: 0 after the last.
  */
 struct saved_pair {
@@ -287,7 +287,7 @@ struct written_text {
 
 /*
  * save_text() saves a context as a text that the caller puts somewhere;
- * save_trace() says so in its trace, when the text is where it is to be.
+ * save_trace() says so in its trace, when the text has reached its place.
  */
 enum philox_status save_text(struct philox_context *context, const char *call,
 			     struct written_text *out);

@@ -74,7 +74,7 @@ enum philox_status context_null(struct philox_context *context,
  *           conditional node, to what is said of the capture around it.
  *  take     gives an eager pass a block of cells and fills it on its stream.
  *  give     ends the use of that block at this point of the pass's stream.
- *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
+ *  live     ERROR_STATE if a pass with cells has ended, or its capture has ended:
  *           its cells may belong to another by now.
  *  reap     releases what was held by native graphs that are gone by now.
  *  broken   a call found the capture of a stream invalidated: keeps the first

@@ -12,7 +12,7 @@
  * See Note [Trace] in lib/trace/trace.h. What has begun is a slice. Eager
  * passes, captures and launches are in a list, where their end finds them by a
  * key: the words that begin and end have in common. Passes of a capture and of
- * a launch are parts of its slice, by their number, until it is over: later
+ * a launch are parts of its slice, by their number, until it ends: later
  * ones may repeat them.
  */
 

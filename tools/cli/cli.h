@@ -56,8 +56,8 @@ int terminal_write(int descriptor, const char *bytes, size_t size);
 /* --- wrap: text that fits a screen of any width --------------------------- */
 
 /*
- * A line that is too long goes on below. It breaks between words, and what goes
- * on stands below the text of the line: where the first gap of two blanks or
+ * A line that is too long continues below. It breaks between words, and the
+ * rest is below the text of the line: where the first gap of two blanks or
  * more ends, as in
  *
  *   --steps N      steps of each run (default 600;
@@ -172,7 +172,7 @@ void time_left(struct time_left *left, double elapsed, double whole, char *text,
 
 /*
  * What a command writes to a terminal is as wide as the terminal: lines that
- * are too long go on below (tools/cli/cli.h), and the line of progress is
+ * are too long continue below (tools/cli/cli.h), and the line of progress is
  * wiped before anything else is written (tools/cli/cli.h). Tables that
  * would be hard to read when wrapped ask terminal_fits() and take another form.
  */

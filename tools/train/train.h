@@ -10,7 +10,7 @@
  *   functions.c the runner of a run, its functions, a call of one
  *   bodies.c    what these functions do
  *   save.c      a run that is interrupted, into a file
- *   resume.c    and goes on from there
+ *   resume.c    and continued from it
  */
 #ifndef TOOLS_TRAIN_TRAIN_H
 #define TOOLS_TRAIN_TRAIN_H
@@ -51,7 +51,7 @@ void train_try(struct train_model *model, enum train_schedule schedule);
 
 /*
  * train_run_to_save() trains out of order up to the middle of the step
- * options->save_at, and saves. train_run_resumed() goes on from model->saved
+ * options->save_at, and saves. train_run_resumed() continues from model->saved
  * to the end.
  */
 void train_run_to_save(struct train_model *model, struct train_result *result);

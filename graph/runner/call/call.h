@@ -171,7 +171,7 @@ enum philox_status replay_ready(const struct request *request,
 enum philox_status run_passes_whole(struct run *run);
 
 /*
- * run_passes_settle() uses the tickets of an eager call up that are to be, and
+ * run_passes_settle() uses up the tickets that an eager call consumes, and
  * writes those of its forwards; run_passes_undo() leaves the ledger as it was.
  */
 void run_passes_settle(struct run *run);
@@ -196,7 +196,7 @@ struct replay_check {
 };
 
 /*
- * replay_is_due() tells whether the function's next replay is to be verified,
+ * replay_is_due() tells whether the function's next replay must be verified,
  * and counts it.
  */
 int replay_is_due(struct philox_function *function);

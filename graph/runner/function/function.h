@@ -187,7 +187,7 @@ const char *inputs_moved(const struct recording *recording,
 /*
  * inputs_copy_in() copies those inputs on a stream that have a buffer, to it
  * (buffers NULL: none has one);
- * inputs_copy_back() copies back those that are to be.
+ * inputs_copy_back() copies back the mutated ones.
  */
 enum philox_status inputs_copy_in(struct philox_function *function,
 				  const struct philox_call *call,
@@ -249,7 +249,7 @@ struct recording *recording_find(const struct philox_function *function,
  */
 
 /*
- * expected_warm_up() tells whether a call that could be recorded is to be a
+ * expected_warm_up() tells whether a call that could be recorded must be a
  * warm-up since the key's body has not run in this process. expected_dry() has
  * such a key warmed up dry, if the policy has dry warm-ups and it does not
  * wait.
@@ -271,15 +271,14 @@ void expected_end(struct key *key, struct philox_function *function);
  */
 
 /*
- * retired_mark() has an event on a stream, after a call's work, tell when the
- * launches of recordings that were retired are over; retired_sweep() frees
- * those for which it has come. What fails is done after a later call.
+ * retired_mark() records an event after a call's work; when it completes,
+ * retired recordings can be freed. retired_sweep() frees those for which it has. What fails is done after a later call.
  */
 void retired_mark(struct philox_runner *runner, philox_stream stream);
 void retired_sweep(struct philox_runner *runner);
 
 /*
- * retired_free() frees all of a function, whose launches are over; NULL: of all
+ * retired_free() frees all of a function, whose launches have ended; NULL: of all
  * functions, and the rest of what the list needs.
  */
 void retired_free(struct philox_runner *runner,

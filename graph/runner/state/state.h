@@ -554,7 +554,7 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place);
 void outputs_drop(struct output_slot *slot);
 
 /*
- * outputs_drop_later() releases an output within a call, whose handles are over
+ * outputs_drop_later() releases an output within a call, whose handles end
  * at once, but whose memory is kept until outputs_drop_now(), which is when a
  * thread next comes into the runner.
  */

@@ -50,7 +50,7 @@ check "diff names the field that differs" \
 	gives 1 ' in A, 987654 in B' "$philox" diff "$WORK/a" "$WORK/c"
 sed '$d' "$WORK/a" >"$WORK/c"
 check "diff names a missing event" \
-	gives 1 'B has ended, A goes on' "$philox" diff "$WORK/a" "$WORK/c"
+	gives 1 'B has ended, A continues' "$philox" diff "$WORK/a" "$WORK/c"
 check "diff names a file that is not there" \
 	gives 2 "$WORK/none" "$philox" diff "$WORK/a" "$WORK/none"
 echo "something else" >"$WORK/d"
