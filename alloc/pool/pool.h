@@ -12,9 +12,10 @@
  * Blocks cover the mapped memory of each segment without gaps. A free block has
  * an owner, a number that names a stream: work that used the block before is
  * ordered before all that the owner does next. POOL_SHARED owns memory that any
- * stream may use (memory that was never used, for example). Neighbours that are free and have one owner are always one block,
- * however they came to be: so if all free memory has one owner, the state of a
- * pool is a function of its extents and its live blocks, and nothing else.
+ * stream may use (memory that was never used, for example). Neighbours that are
+ * free and have one owner are always one block, however they came to be: so if
+ * all free memory has one owner, the state of a pool is a function of its
+ * extents and its live blocks, and nothing else.
  *
  * The block taken for a request is the smallest that fits, of several the one
  * with the lowest place (segment, then offset), among those of the request's
@@ -155,9 +156,9 @@ uint32_t pool_lender(const struct pool *pool,
 /* --- pool.c: extents ------------------------------------------------------ */
 
 /*
- * pool_reserve() makes at least `bytes` of mapped memory free in
- * one piece owned by SHARED, by mapping one extent if need be (*mapped is its size,
- * or 0); errors as of pool_grow().
+ * pool_reserve() makes at least `bytes` of mapped memory free in one piece
+ * owned by SHARED, by mapping one extent if need be (*mapped is its size, or
+ * 0); errors as of pool_grow().
  *
  * Extents are numbered from 1 in order of mapping, over the life of the pool;
  * pool_newest() returns the last number. pool_trim() gives back the extents
@@ -180,8 +181,8 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
  * calls. While one is open, blocks get its number (counted from 1 in each
  * pool), and blocks of before that are freed are kept in a list.
  * pool_session_end() ends it: what the owners in `owners` (n of them) have goes
- * to SHARED, and it writes the session's figures. With `undo` the blocks that were
- * live when it began are live again, with their ids, and no others are;
+ * to SHARED, and it writes the session's figures. With `undo` the blocks that
+ * were live when it began are live again, with their ids, and no others are;
  * memory that was mapped meanwhile stays, as SHARED's. Undoing cannot fail.
  * pre: none is open; one is open.
  */
@@ -211,18 +212,18 @@ struct pool_checkpoint; /* at most 64 bytes a live block */
  * pool_checkpoint_free() frees one; it may outlive its pool.
  *
  * pool_restore() makes exactly those blocks live that are in the checkpoint and
- * whose ids are in `live` (n_live of them): with the places, sizes, tags and ids
- * they had. Live blocks that are not in the checkpoint must be in `dead`. Free
- * memory all belongs to SHARED afterwards. It checks everything first, and changes
- * nothing if it fails: ERROR_STATE (a session is open), ERROR_MISMATCH (another
- * pool's checkpoint), ERROR_STALE (a trim since that gave something back),
- * ERROR_BUSY (free memory that belongs to neither SHARED nor `owner`:
- * whose), ERROR_NOT_FOUND (an id of `live` that is not in the checkpoint, one of
- * `dead` that was never issued), ERROR_STATE (live blocks unknown to the
- * checkpoint that are not in `dead`: how many, with the tags of the first ones),
- * ERROR_INVALID (an id in both arrays or twice), ERROR_MEMORY; the first of
- * these that is true. *freed and *revived are the numbers of blocks that died
- * and that are live again.
+ * whose ids are in `live` (n_live of them): with the places, sizes, tags and
+ * ids they had. Live blocks that are not in the checkpoint must be in `dead`.
+ * Free memory all belongs to SHARED afterwards. It checks everything first, and
+ * changes nothing if it fails: ERROR_STATE (a session is open), ERROR_MISMATCH
+ * (another pool's checkpoint), ERROR_STALE (a trim since that gave something
+ * back), ERROR_BUSY (free memory that belongs to neither SHARED nor `owner`:
+ * whose), ERROR_NOT_FOUND (an id of `live` that is not in the checkpoint, one
+ * of `dead` that was never issued), ERROR_STATE (live blocks unknown to the
+ * checkpoint that are not in `dead`: how many, with the tags of the first
+ * ones), ERROR_INVALID (an id in both arrays or twice), ERROR_MEMORY; the first
+ * of these that is true. *freed and *revived are the numbers of blocks that
+ * died and that are live again.
  */
 enum philox_status pool_checkpoint(const struct pool *pool,
 				   struct pool_checkpoint **checkpoint);

@@ -136,17 +136,18 @@ enum philox_status depend_on(struct philox_device *device,
  * Each control block has a report of its own, so that a head that counts in one
  * finds all that it needs there; the host adds them up. It is in mapped host
  * memory, written by heads alone: the counts must be 0 before the first launch,
- * and in device memory that would mean to wait for a stream. A head counts itself by an addition that is atomic among the
- * threads of one device, as heads of a graph are; that holds in memory of any
- * kind (CUDA C++ memory model, "Atomicity"), while it is up to the bus whether
- * it is atomic for the host too. So the host does not look at that word: the
- * head writes what it found into another one, for the host, after a fence, and
- * looks whether the count has grown meanwhile, in which case it writes again.
- * Of all who write, the last one finds no newer count (else it would write
- * again), so in the end that word is right; until then it may go back, and the
- * host takes only what is above what it has seen. The number that is reported
- * with it is that of the last message: the sealed control block has it, and the
- * host writes it into the open one after each launch.
+ * and in device memory that would mean to wait for a stream. A head counts
+ * itself by an addition that is atomic among the threads of one device, as
+ * heads of a graph are; that holds in memory of any kind (CUDA C++ memory
+ * model, "Atomicity"), while it is up to the bus whether it is atomic for the
+ * host too. So the host does not look at that word: the head writes what it
+ * found into another one, for the host, after a fence, and looks whether the
+ * count has grown meanwhile, in which case it writes again. Of all who write,
+ * the last one finds no newer count (else it would write again), so in the end
+ * that word is right; until then it may go back, and the host takes only what
+ * is above what it has seen. The number that is reported with it is that of the
+ * last message: the sealed control block has it, and the host writes it into
+ * the open one after each launch.
  *
  * A cell is written and read as one access of 16 bytes (philox_read_cell()), so
  * whoever reads it gets a state of an announced launch or poison. A kernel of

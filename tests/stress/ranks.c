@@ -428,11 +428,11 @@ static void give(struct rank *rank, struct given *given, uint32_t key)
 	OK(philox_stream_synchronize(rank->device, rank->stream));
 	given->call.stream = rank->stream;
 	given->call.key = &given->key;
-	given->call.key_size = sizeof(given->key);
+	given->call.key_bytes = sizeof(given->key);
 	given->call.inputs = &given->x;
 	given->call.n_inputs = rank->wrong ? 2 : 1;
-	given->call.uses = &given->use;
-	given->call.n_uses = 1;
+	given->call.passes = &given->use;
+	given->call.n_passes = 1;
 	given->call.outputs = given->outputs;
 	given->call.n_outputs = 2;
 	rank->questions = rank->failed = 0;

@@ -145,8 +145,8 @@ static enum philox_status call(struct worker *worker,
 	made.stream = worker->stream;
 	made.inputs = &x;
 	made.n_inputs = 1;
-	made.uses = use;
-	made.n_uses = 1;
+	made.passes = use;
+	made.n_passes = 1;
 	made.outputs = outputs;
 	made.n_outputs = outputs ? 2 : 0;
 	return philox_function_call(function, &made);

@@ -272,7 +272,8 @@ void expected_end(struct key *key, struct philox_function *function);
 
 /*
  * retired_mark() records an event after a call's work; when it completes,
- * retired recordings can be freed. retired_sweep() frees those for which it has. What fails is done after a later call.
+ * retired recordings can be freed. retired_sweep() frees those for which it
+ * has. What fails is done after a later call.
  */
 void retired_mark(struct philox_runner *runner, philox_stream stream);
 void retired_sweep(struct philox_runner *runner);

@@ -3,7 +3,7 @@
 # also with the warnings that careful projects add: about casts in the style of
 # C, and conversions that may lose something. philox/kernel.h also compiles as
 # CUDA, nvcc's and clang's.
-cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 compiles()
 {

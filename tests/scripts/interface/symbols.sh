@@ -1,7 +1,7 @@
 #!/bin/sh
 # The headers declare, lib/base/philox.map lists and the libraries export the
 # same functions; the shared library needs only the C library.
-cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 shared=$BUILD/libphilox.so
 

@@ -2,7 +2,7 @@
 # doc/renames.txt tells programs of before how to follow: the script for sed in
 # its first lines makes the examples of then compile, but for calls that its
 # second table has, and members that its third table has.
-cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 sed -n '/^#   awk/,/renames.sed$/s/^#   *//p' doc/renames.txt >"$WORK/make"
 (. "$WORK/make" && mv renames.sed "$WORK")

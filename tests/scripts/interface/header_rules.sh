@@ -1,7 +1,7 @@
 #!/bin/sh
-# The public headers follow the rules of tests/scripts/header_rules.py, for
+# The public headers follow the rules of tests/scripts/interface/header_rules.py, for
 # comments and for names, and the glossary names functions that exist.
-cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 # A header that breaks each rule; the lines that are reported, below
 breaks()
@@ -48,7 +48,7 @@ breaks()
 		PHILOX_API void philox_odd_make(const struct philox_strange *made);
 		PHILOX_API void philox_odd_get(struct philox_strange *found);
 	END
-	! python3 tests/scripts/header_rules.py "$WORK/odd"
+	! python3 tests/scripts/interface/header_rules.py "$WORK/odd"
 }
 
 each_break_is_found()
@@ -94,21 +94,21 @@ too_many_are_found()
 		echo "#include <philox/h$i.h>"
 		i=$((i + 1))
 	done >"$WORK/many/philox.h"
-	! python3 tests/scripts/header_rules.py "$WORK/many" >"$WORK/found" &&
+	! python3 tests/scripts/interface/header_rules.py "$WORK/many" >"$WORK/found" &&
 		cat "$WORK/found" && grep -q ':1: 19 headers' "$WORK/found"
 }
 
 a_wrong_name_is_found()
 {
 	echo 'philox_no_such()' >"$WORK/page" &&
-		! python3 tests/scripts/header_rules.py names include "$WORK/page"
+		! python3 tests/scripts/interface/header_rules.py names include "$WORK/page"
 }
 
 check "the headers follow the rules" \
-	python3 tests/scripts/header_rules.py include
+	python3 tests/scripts/interface/header_rules.py include
 check "each break of a rule is found" each_break_is_found
 check "too many headers are found" too_many_are_found
 check "the glossary names what exists, in short sentences" \
-	python3 tests/scripts/header_rules.py names include doc/glossary.md
+	python3 tests/scripts/interface/header_rules.py names include doc/glossary.md
 check "a name that does not exist is found" a_wrong_name_is_found
 finish
