@@ -15,13 +15,12 @@
  *
  * Within a forward, one call of one operator has one number for each element: a
  * second dropout through operator 0 above would drop the same elements as the
- * first. So a tensor may be drawn in chunks, and drawn again; what is to have
- * other numbers needs an operator of its own, or another call of one
- * (philox/region.h). Two fills of a forward that overlap are reported by the
- * device host:strict, and by a debug build of philox: a warning through the log
- * with region, operator and ticket, once for each operator and pass. Numbers
- * that your own kernels draw (philox_pass_rng(), philox_pass_states()) are not
- * seen, and neither are warm-ups.
+ * first. So a tensor may be drawn in chunks, and drawn again. Other numbers
+ * need another operator, or another call of one (philox/region.h). The device
+ * host:strict and a debug build of philox report two fills of a forward that
+ * overlap: the log has a warning with region, operator and ticket, once for
+ * each operator and pass. They do not see numbers that your own kernels draw
+ * (philox_pass_rng(), philox_pass_states()), nor warm-ups.
  *
  * Rules of tickets, for eager and captured passes and any mix of them:
  *
@@ -58,12 +57,11 @@
  * is refused with PHILOX_ERROR_STATE. So clean-up may abort a pass without
  * knowing whether its begin succeeded.
  *
- * A pass is a value that the caller holds, on its stack for instance; it may
- * begin on one thread and end on another, but only one thread at a time may use
- * it. Its fields belong to the library. An eager pass touches no device memory
- * (unless ON_DEVICE) and makes one device call, which asks whether its stream
- * is capturing; each fill asks again, so that no number is ever captured by
- * value.
+ * The caller holds a pass, on its stack for instance. It may begin on one
+ * thread and end on another; one thread at a time may use it. Its fields belong
+ * to the library. An eager pass touches no device memory (unless ON_DEVICE) and
+ * makes one device call, which asks whether its stream is capturing; each fill
+ * asks again, so that no number is ever captured by value.
  */
 #ifndef PHILOX_PASS_H
 #define PHILOX_PASS_H
@@ -112,14 +110,31 @@ enum philox_pass_flags {
 };
 
 /*
- * philox_forward_begin() begins a forward pass on a stream and reserves its
- * numbers. Flags: PHILOX_PASS_INFERENCE, PHILOX_PASS_WARMUP,
- * PHILOX_PASS_ON_DEVICE. On a stream that is capturing it records the pass
- * instead: no numbers are reserved until the graph is launched. Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_LIMIT (the region already has `pending`
- * tickets, or the capture holds too many passes), PHILOX_ERROR_OVERFLOW (the
- * region's offset has reached 2^64), PHILOX_ERROR_STALE (region destroyed),
- * PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
+ * Begin a forward on a stream and reserve its numbers.
+ *
+ *   region     the region
+ *   stream     the stream of its work
+ *   flags      PHILOX_PASS_INFERENCE, PHILOX_PASS_WARMUP, PHILOX_PASS_ON_DEVICE
+ *   pass       written: the pass; end it with philox_pass_commit() or
+ *              philox_pass_abort()
+ *
+ * On a stream that is capturing it records the pass instead: numbers are
+ * reserved when the graph is launched.
+ *
+ * Returns PHILOX_OK, or an error; then *pass is not open.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    an argument is NULL; a flag that does not fit
+ *   PHILOX_ERROR_LIMIT      the region has `pending` tickets already, or the
+ *                           capture has no room for one more pass
+ *   PHILOX_ERROR_OVERFLOW   the region's offset would pass 2^64
+ *   PHILOX_ERROR_BUSY       PHILOX_REGION_SHARED: another forward of such a
+ *                           region of the generator is open
+ *   PHILOX_ERROR_STALE      the region was destroyed
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
 						   philox_stream stream,
@@ -127,173 +142,329 @@ PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
 						   struct philox_pass *pass);
 
 /*
- * philox_forward_begin_loop() does the same for a forward of `limit` iterations
- * under one ticket, each with numbers of its own, which philox_pass_at() gives;
- * the pass itself draws iteration 0. It reserves limit x the region's advance,
- * as each launch does for a forward in a body of that limit
- * (philox/graph.h), and draws the same numbers: the same loop, eager or
- * unrolled. Further errors: PHILOX_ERROR_INVALID (a limit of 0),
- * PHILOX_ERROR_STATE (a limit above 1, and the stream captures a body, whose
- * limit is the pass's).
+ * Begin a forward of several iterations under one ticket.
+ *
+ *   region     as for philox_forward_begin()
+ *   stream     as for philox_forward_begin()
+ *   flags      as for philox_forward_begin()
+ *   limit      how many iterations, at least 1
+ *   pass       written: the pass; it draws iteration 0, and philox_pass_at()
+ *              gives the others
+ *
+ * Each iteration has numbers of its own. The pass reserves limit x the region's
+ * advance, as each launch does for a forward in a body of that limit
+ * (philox/graph.h), and draws the same numbers: an eager, an unrolled and a
+ * captured loop are equal.
+ *
+ * Returns PHILOX_OK, or an error; then *pass is not open.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   a limit of 0
+ *   PHILOX_ERROR_STATE     a limit above 1, and the stream captures a body,
+ *                          whose limit is the pass's
+ *   those of philox_forward_begin()
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_forward_begin_loop(
 	struct philox_region *region, philox_stream stream, unsigned flags,
 	uint32_t limit, struct philox_pass *pass);
 
 /*
- * philox_backward_begin() begins a pass that repeats the numbers of a ticket.
+ * Begin a pass that repeats the numbers of a ticket: a backward or a recompute.
+ *
+ *   region     the ticket's region
+ *   stream     the stream of its work
+ *   ticket     the ticket. On a stream that is capturing: a placeholder of the
+ *              same capture, of a forward or of a backward named at launch,
+ *              either of which may still be open; or the zero ticket, which
+ *              lets each launch name the forward
+ *   flags      PHILOX_PASS_RETAIN, PHILOX_PASS_ON_DEVICE, PHILOX_PASS_REVERSED
+ *   pass       written: the pass; end it with philox_pass_commit() or
+ *              philox_pass_abort()
+ *
  * With PHILOX_PASS_RETAIN the ticket is kept: a recompute, which may be nested
- * and may be inside a pass of another region.
- * Without PHILOX_PASS_RETAIN the pass is consuming; a ticket has at most one
- * such pass open. On a stream that is capturing the ticket is a placeholder of
- * the same capture, of a forward or of a backward named at launch, which may
- * still be open; or the zero ticket: then the forward is named at launch.
- * Errors: PHILOX_ERROR_RELEASED (used up, released or never issued),
- * PHILOX_ERROR_MISMATCH (of another region, a placeholder of another capture, a
- * live ticket in a capture, fewer iterations than the pass may take),
- * PHILOX_ERROR_INVALID (a flag that does not fit), PHILOX_ERROR_STATE (its
- * forward is still open; the captured pass of the placeholder was aborted),
- * PHILOX_ERROR_BUSY (a consuming backward of it is open), PHILOX_ERROR_STALE,
- * PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
+ * and may be inside a pass of another region. Without it the pass is consuming;
+ * a ticket has at most one such pass open.
+ *
+ * Returns PHILOX_OK, or an error; then *pass is not open and the ticket is as
+ * it was.
+ * Errors:
+ *   PHILOX_ERROR_RELEASED   the ticket was used up, released or never issued
+ *   PHILOX_ERROR_MISMATCH   a ticket of another region; a placeholder of
+ *                           another capture; a live ticket in a capture; fewer
+ *                           iterations than the pass may take
+ *   PHILOX_ERROR_INVALID    a flag that does not fit
+ *   PHILOX_ERROR_STATE      its forward is still open; the captured pass of the
+ *                           placeholder was aborted
+ *   PHILOX_ERROR_BUSY       a consuming backward of it is open, or a launch is
+ *                           using it up
+ *   PHILOX_ERROR_STALE      the region was destroyed
+ *   PHILOX_ERROR_LIMIT      the capture has no room for one more pass
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_backward_begin(
 	struct philox_region *region, philox_stream stream,
 	struct philox_ticket ticket, unsigned flags, struct philox_pass *pass);
 
 /*
- * philox_pass_commit() ends a pass. Legal during capture.
+ * Commit a pass: end it as one that succeeded.
  *
- * A forward: `flags` is 0. Its backward is owed from now on, and *ticket names
- * it. With INFERENCE or WARMUP the ticket is the zero ticket, and `ticket` may
- * be NULL. In a capture the ticket is a placeholder that names the pass within
- * this capture only.
+ *   pass       the pass
+ *   flags      of a forward: 0. Of a backward: 0 or PHILOX_PASS_RETAIN
+ *   ticket     written. Of a forward: its ticket, the zero ticket with
+ *              INFERENCE or WARMUP, in a capture a placeholder that names the
+ *              pass within this capture. Of a backward: the zero ticket. NULL
+ *              is allowed where the zero ticket would be written
  *
- * A backward: the ticket is used up and its saved context released, unless the
- * pass was begun with PHILOX_PASS_RETAIN or is committed with it. If other
- * passes of the ticket are open, it is used up when the last of them ends;
- * until then new ones are refused. `ticket` may be NULL, and gets the zero
- * ticket.
+ * A committed forward is owed a backward. A committed backward uses its ticket
+ * up and releases its saved context, unless it was begun or is committed with
+ * PHILOX_PASS_RETAIN. If other passes of the ticket are open, it is used up
+ * when the last of them ends; until then new ones are refused.
  *
- * Errors: PHILOX_ERROR_STATE (the pass is not open), PHILOX_ERROR_INVALID (a
- * flag that does not fit; a forward that owes a backward, and `ticket` is
- * NULL), PHILOX_ERROR_STALE.
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_STATE     the pass is not open
+ *   PHILOX_ERROR_INVALID   a flag that does not fit; a forward that owes a
+ *                          backward, and `ticket` is NULL
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ * During capture: legal.
+ * Threads: any; one at a time for a pass.
  */
 PHILOX_API enum philox_status philox_pass_commit(struct philox_pass *pass,
 						 unsigned flags,
 						 struct philox_ticket *ticket);
 
 /*
- * philox_pass_abort() ends a pass that failed. A forward's ticket is gone and
- * its numbers are burnt, never reissued; a backward leaves its ticket exactly
- * as it was. A capture with an aborted pass in it cannot be adopted. A pass of
- * a destroyed region can be aborted. Errors: PHILOX_ERROR_STATE. Legal during
- * capture.
+ * Abort a pass: end it as one that failed.
+ *
+ *   pass       the pass; its region may have been destroyed
+ *
+ * A forward makes no ticket, and its numbers are burnt, never issued again. A
+ * backward leaves its ticket exactly as it was. A capture with an aborted pass
+ * cannot be adopted.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_STATE   the pass is not open
+ * During capture: legal.
+ * Threads: any; one at a time for a pass.
  */
 PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
 
 /*
- * philox_pass_on() writes a view of an open pass for another stream, which
- * draws the same numbers there. The stream must be in the same capture as the
- * pass (for an eager pass, in none), else PHILOX_ERROR_MISMATCH. The caller
- * orders the streams: a view that reads cells draws after the work that the
- * pass's stream had queued at begin (a view of a view by philox_pass_at() or
- * philox_pass_at_word(): when that one was made), and before the work that
- * stream does after commit. A pass in the body of a conditional node is drawn
- * in that body only. A view needs no end and cannot be committed or aborted.
- * Legal during capture.
+ * Write a view of an open pass for another stream, which draws the same
+ * numbers.
+ *
+ *   pass       the pass
+ *   stream     in the same capture as the pass; of an eager pass, in none
+ *   view       written: the view. It needs no end, and cannot be committed or
+ *              aborted
+ *
+ * The caller orders the streams. A view that reads cells draws after the work
+ * that the pass's stream had queued at begin, and before the work of that
+ * stream after commit. A view of a view by philox_pass_at() or
+ * philox_pass_at_word() draws after what was queued when that one was made. A
+ * pass in the body of a conditional node is drawn in that body only.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_MISMATCH   the stream is in another capture
+ *   PHILOX_ERROR_STATE      the pass is not open
+ *   PHILOX_ERROR_STALE      the region was destroyed
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
 					     philox_stream stream,
 					     struct philox_pass *view);
 
 /*
- * philox_pass_at() writes a view of an open pass, on the same stream, that
- * draws iteration `iteration` of it: of a forward begun by
- * philox_forward_begin_loop(), and of any backward of such a forward or of one
- * that was in the body of a loop (philox/graph.h). Iteration 0 is what
- * each pass draws that is in no body. A view of a view is one of its pass. A
- * captured view has cells of its own, which hold this iteration in each run of
- * a body, also beyond the body's limit. The view needs no end. Errors:
- * PHILOX_ERROR_INVALID (its forward does not have that iteration; a captured
- * backward whose forward is named at launch has any: PHILOX_ERROR_MISMATCH at
- * launch), PHILOX_ERROR_STATE, PHILOX_ERROR_STALE, PHILOX_ERROR_MISMATCH (the
- * stream is not where the pass began), PHILOX_ERROR_LIMIT, PHILOX_ERROR_MEMORY,
- * PHILOX_ERROR_CAPTURE_INVALIDATED, those of the device. Legal during capture.
+ * Write a view of an open pass that draws one of its iterations.
  *
- * philox_pass_at_word() does so for a captured pass with an iteration that a
- * kernel, recorded by this call, reads from a word of device memory, aligned to
- * 4, each time; an iteration that there is not is poison, and
- * philox_context_check() reports it. What the stream records later sees the
- * view's numbers. Further errors: PHILOX_ERROR_INVALID (the word),
- * PHILOX_ERROR_STATE (an eager pass: its caller knows the iteration).
+ *   pass       a forward that philox_forward_begin_loop() began, or a backward
+ *              of such a forward or of one in the body of a loop
+ *              (philox/graph.h); a view counts as its pass
+ *   iteration  which; 0 is what each pass draws that is in no body
+ *   view       written: the view, on the same stream; it needs no end
+ *
+ * A captured view has cells of its own, which hold this iteration in each run
+ * of a body, also beyond the body's limit.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    the forward does not have that iteration. A
+ *                           captured backward that is named at launch has any
+ *                           here: PHILOX_ERROR_MISMATCH at launch
+ *   PHILOX_ERROR_STATE      the pass is not open
+ *   PHILOX_ERROR_STALE      the region was destroyed
+ *   PHILOX_ERROR_MISMATCH   the stream is not where the pass began
+ *   PHILOX_ERROR_LIMIT      the capture has no room for one more
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_pass_at(const struct philox_pass *pass,
 					     uint32_t iteration,
 					     struct philox_pass *view);
+
+/*
+ * Write a view of a captured pass whose iteration is read from device memory.
+ *
+ *   pass       a captured pass, as for philox_pass_at()
+ *   word       device memory, aligned to 4: the iteration. A kernel that this
+ *              call records reads it each time
+ *   view       written: the view; what the stream records later sees its
+ *              numbers
+ *
+ * An iteration that does not exist is poison, and philox_context_check()
+ * reports it.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the word
+ *   PHILOX_ERROR_STATE     an eager pass: its caller knows the iteration
+ *   those of philox_pass_at()
+ * During capture: legal, and only there.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_pass_at_word(
 	const struct philox_pass *pass, const uint32_t *word,
 	struct philox_pass *view);
 
 /*
- * philox_pass_states() writes the device address of the pass's cells, one
- * struct philox_state per call of each operator (philox_region_cell_index()),
- * for kernels that read {seed, offset} from device memory. The array has the
- * same shape in forward, backward and recompute. The cells are valid for work
- * queued on the pass's stream until the pass ends; in a capture, within its
- * graph. Errors: PHILOX_ERROR_STATE for an eager pass begun without
- * PHILOX_PASS_ON_DEVICE. Legal during capture.
+ * Write the device address of the cells of a pass.
+ *
+ *   pass       a captured pass, or an eager one with PHILOX_PASS_ON_DEVICE
+ *   states     written: one struct philox_state for each call of each operator,
+ *              at philox_region_cell_index()
+ *
+ * Kernels read {seed, offset} there. The array has the same shape in forward,
+ * backward and recompute. It is valid for work that is queued on the pass's
+ * stream until the pass ends; in a capture, within its graph.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_STATE     an eager pass begun without PHILOX_PASS_ON_DEVICE;
+ *                          the pass is not open
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_pass_states(
 	const struct philox_pass *pass, const struct philox_state **states);
 
 /*
- * philox_pass_ticket() writes the ticket that an open pass, or the pass of a
- * view, is making or repeats: the zero ticket for a forward with INFERENCE or
- * WARMUP. In a capture it is a placeholder, good during the pass and after it
- * in the same capture: that of the forward, or of the backward named at launch
- * to which other passes can be linked by it (see the rules above). Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_STATE (the pass is not open),
- * PHILOX_ERROR_STALE. Legal during capture.
+ * Write the ticket that an open pass makes or repeats.
+ *
+ *   pass       the pass, or a view of it
+ *   ticket     written: the ticket; the zero ticket for a forward with
+ *              INFERENCE or WARMUP. In a capture: a placeholder, good during
+ *              the pass and after it in the same capture, of the forward or of
+ *              the backward named at launch to which other passes can be linked
+ *              by it
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_STATE     the pass is not open
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_pass_ticket(const struct philox_pass *pass,
 						 struct philox_ticket *ticket);
 
 /*
- * philox_pass_rng() writes the argument for your own kernel that draws as call
- * `call` of operator `op`: by value in an eager pass, by the cell's address in
- * a captured or ON_DEVICE one. Asked twice in a pass it gives the same numbers
- * twice, which nothing reports. Errors: PHILOX_ERROR_INVALID if op or call is
- * out of range. Legal during capture.
+ * Write the argument for your own kernel that draws as one call of an operator.
+ *
+ *   pass       the pass
+ *   op         the operator, in the order of the region's table
+ *   call       below the operator's `calls`
+ *   rng        written: by value in an eager pass, by the cell's address in a
+ *              captured one or with PHILOX_PASS_ON_DEVICE
+ *
+ * Two requests in one pass give the same numbers twice, which nothing reports.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   op or call is out of range
+ *   PHILOX_ERROR_STATE     the pass is not open
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_pass_rng(const struct philox_pass *pass,
 					      uint32_t op, uint32_t call,
 					      struct philox_rng *rng);
 
 /*
- * philox_ticket_release() drops a ticket whose backward will not run. The saved
- * context is released on the given stream. Errors: PHILOX_ERROR_RELEASED (used
- * up or released already), PHILOX_ERROR_MISMATCH, PHILOX_ERROR_BUSY (passes of
- * it are open), PHILOX_ERROR_STATE (its forward is open: abort that). Legal
- * during capture.
+ * Release a ticket whose backward will not run.
+ *
+ *   region     the ticket's region
+ *   stream     the stream on which its saved context is released
+ *   ticket     a pending ticket
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_RELEASED   the ticket was used up or released already
+ *   PHILOX_ERROR_MISMATCH   a ticket of another region
+ *   PHILOX_ERROR_BUSY       passes of it are open
+ *   PHILOX_ERROR_STATE      its forward is open: abort that
+ *   PHILOX_ERROR_STALE      the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_ticket_release(
 	struct philox_region *region, philox_stream stream,
 	struct philox_ticket ticket);
 
 /*
- * philox_ticket_attach() gives a pending ticket a saved context: a pointer and
- * a function that releases it. The function is called exactly once, when the
- * ticket is used up, released or destroyed, with the stream of that event, in
- * whose order it must free the context. It may call philox, but must not
- * destroy the graph or the context whose call releases it. A saved context
- * survives PHILOX_PASS_RETAIN. A ticket holds at most one
- * (PHILOX_ERROR_EXISTS). philox_ticket_context() writes the pointer
- * (PHILOX_ERROR_NOT_FOUND if there is none). Further errors as
- * philox_ticket_release(). Legal during capture.
+ * Attach a saved context to a pending ticket.
+ *
+ *   region     the ticket's region
+ *   ticket     a pending ticket
+ *   saved      a pointer of the caller
+ *   release    frees it. Called exactly once, when the ticket is used up,
+ *              released or destroyed, with the stream of that event, in whose
+ *              order it must free the context. It may call philox, but must not
+ *              destroy the graph or the context whose call releases it
+ *
+ * A saved context survives PHILOX_PASS_RETAIN.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_EXISTS   the ticket has a saved context already
+ *   those of philox_ticket_release()
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_ticket_attach(
 	struct philox_region *region, struct philox_ticket ticket, void *saved,
 	void (*release)(void *saved, philox_stream stream));
+
+/*
+ * Write the saved context of a ticket.
+ *
+ *   region     the ticket's region
+ *   ticket     a pending ticket
+ *   saved      written: the pointer that philox_ticket_attach() was given
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_NOT_FOUND   the ticket has no saved context
+ *   those of philox_ticket_release()
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_ticket_context(
 	struct philox_region *region, struct philox_ticket ticket,
 	void **saved);

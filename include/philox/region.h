@@ -1,20 +1,17 @@
 /*
  * philox/region.h - regions and their operators
  *
- * A region is a unit whose forward runs as a whole, and its backward too: a
- * layer, a compiled function, a pipeline stage. It is made in one call from a
- * table of operators, its random sites, each of which gets its own key:
+ * A region is a unit whose forward runs as a whole, and so does its backward: a
+ * layer, a compiled function, a pipeline stage. One call makes it from a table
+ * of operators, its random sites. Each operator gets a key:
  *
  *   region seed   = fold(generator seed, FNV-1a(name))
  *   operator seed = fold(region seed, op index, call)
  *
- * (but see PHILOX_REGION_SHARED), so two regions, two operators and two calls
- * of one operator never share numbers, and none of them depends on the order of
+ * (but see PHILOX_REGION_SHARED). So two regions, two operators and two calls
+ * of one operator never share numbers, and no key depends on the order of
  * creation. A region that differs along axes of a mesh has their coordinates
  * folded into its seed, too (philox/mesh.h).
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_REGION_H
 #define PHILOX_REGION_H
@@ -30,7 +27,7 @@ extern "C" {
 
 struct philox_region;
 
-/* struct philox_op_desc describes one operator: one random site of a region. */
+/* One operator: a random site of a region. */
 struct philox_op_desc {
 	const char *name; /* for messages; NULL for none; copied */
 	uint32_t calls;   /* how often it draws per pass; 0 means 1 */
@@ -49,7 +46,7 @@ enum philox_region_flags {
 };
 
 /*
- * struct philox_region_desc describes a region. Begin with PHILOX_INIT().
+ * Describes a region. Begin with PHILOX_INIT().
  *
  * Ops may grow like structs with a size (philox/status.h): `op_size` is the
  * size of one, and so the distance from one to the next in `ops`. A smaller
@@ -75,18 +72,32 @@ struct philox_region_desc {
 };
 
 /*
- * philox_region_create() makes a region. One made again under the name of a
- * destroyed region continues after the highest offset and serial issued under
- * that name, so no numbers repeat; it must use the same generator, unless that
- * was destroyed, and may differ along other axes. The region advances by its
- * largest operator's `advance` per forward; with PHILOX_REGION_SHARED the
- * generator advances, by the sum over all calls. Memory for `pending` tickets
- * is allocated now. Errors: PHILOX_ERROR_INVALID (names the field; for an axis
- * that the context's mesh lacks or that is named twice, the axis; and for one
- * that differs and is PHILOX_REGION_SHARED), PHILOX_ERROR_EXISTS (a region of
- * this name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
- * (another generator than before), PHILOX_ERROR_MEMORY. The region is destroyed
- * by philox_region_destroy() or with the context. Legal during capture.
+ * Create a region.
+ *
+ *   context    the context
+ *   options    describes the region; copied
+ *   region     written: the region; its context destroys it at the latest
+ *
+ * A region advances by its largest operator's `advance` for each forward. With
+ * PHILOX_REGION_SHARED the generator advances, by the sum over all calls.
+ * Memory for `pending` tickets is allocated now.
+ *
+ * A region created under the name of a destroyed one continues after the
+ * highest offset and serial issued under that name, so no numbers repeat. It
+ * must use the same generator, unless that was destroyed, and may differ along
+ * other axes.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    names the field; an axis that the context's mesh
+ *                           lacks, or that is named twice; a region that
+ *                           differs and is PHILOX_REGION_SHARED
+ *   PHILOX_ERROR_EXISTS     a region of this name, or of a name with the same
+ *                           hash, exists
+ *   PHILOX_ERROR_MISMATCH   another generator than before
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_region_create(
 	struct philox_context *context,
@@ -94,11 +105,18 @@ PHILOX_API enum philox_status philox_region_create(
 	struct philox_region **region);
 
 /*
- * philox_region_create_named() makes a region of n_ops operators that each draw
- * once and advance by 4, named op_names[0] and so on (NULL: no name), on the
- * context's default generator, with room for 64 pending tickets and without
- * flags: for all who need no other options. Errors and the rest as
- * philox_region_create(). Legal during capture.
+ * Create a region of operators that each draw once and advance by 4.
+ *
+ *   context    the context, whose default generator it uses
+ *   name       unique in the context; copied
+ *   op_names   the operators' names, copied; NULL: none has a name
+ *   n_ops      how many operators, 1 .. 2^20
+ *   region     written: the region, with room for 64 pending tickets
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors: those of philox_region_create()
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_region_create_named(
 	struct philox_context *context, const char *name,
@@ -106,39 +124,76 @@ PHILOX_API enum philox_status philox_region_create_named(
 	struct philox_region **region);
 
 /*
- * philox_region_destroy() destroys a region; NULL is allowed. Pending tickets
- * are dropped, their saved contexts released (with the null stream) and their
- * number reported through the log. Graphs that hold passes of the region can no
- * longer be launched (PHILOX_ERROR_STALE); passes still open can only be
- * aborted. Legal during capture.
+ * Destroy a region.
+ *
+ *   region     the region; NULL is allowed
+ *
+ * Its pending tickets are dropped: their saved contexts are released with the
+ * null stream, and the log has their number. Graphs with passes of the region
+ * can no longer be launched (PHILOX_ERROR_STALE). Open passes can only be
+ * aborted.
+ *
+ * Returns PHILOX_OK, or an error; then the region is as it was.
+ * Errors:
+ *   PHILOX_ERROR_STALE   the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_region_destroy(
 	struct philox_region *region);
 
 /*
- * philox_region_name() returns a region's name, which lives as long as the
- * context; "" for NULL. Legal during capture.
+ * Return the name of a region.
+ *
+ *   region     the region; NULL: "". The name lives as long as the context
+ *
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API const char *philox_region_name(const struct philox_region *region);
 
 /*
- * philox_region_pending_count() writes how many tickets of a region are pending
- * (retained ones and open forwards included). Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_STALE. Legal during capture.
+ * Write how many tickets of a region are pending.
+ *
+ *   region     the region
+ *   pending    written: the number, retained tickets and open forwards included
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_region_pending_count(
 	struct philox_region *region, size_t *pending);
 
 /*
- * philox_region_cell_count() returns how many cells a pass of the region has:
- * the sum of its operators' calls. philox_region_cell_index() returns the index
- * of the cell of one call of one operator in the array that
- * philox_pass_states() gives: cells are in order of operator, then call. With
- * one call each, the index is the operator's. It is SIZE_MAX if op or call is
- * out of range, or the region is destroyed (then there are 0 cells). Legal
- * during capture.
+ * Return the number of cells that a pass of a region has.
+ *
+ *   region     the region; a destroyed one has 0
+ *
+ * It is the sum of the operators' calls.
+ *
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API size_t philox_region_cell_count(const struct philox_region *region);
+
+/*
+ * Return the index of an operator's call among the cells of a pass.
+ *
+ *   region     the region
+ *   op         the operator, in the order of the table
+ *   call       below the operator's `calls`
+ *
+ * The array of philox_pass_states() is in order of operator, then call. If each
+ * operator has one call, the index is the operator's. It is SIZE_MAX if op or
+ * call is out of range or the region was destroyed.
+ *
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API size_t philox_region_cell_index(const struct philox_region *region,
 					   uint32_t op, uint32_t call);
 
