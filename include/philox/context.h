@@ -17,9 +17,9 @@ extern "C" {
 struct philox_context;
 
 /*
- * struct philox_ticket names one forward whose backward is owed. It is plain
- * data and may be copied, compared and stored. The zero ticket names none: a
- * captured backward begun with it is "named at launch".
+ * The name of one forward that is owed a backward. It is plain data and may be
+ * copied, compared and stored. The zero ticket names no forward: a captured
+ * backward that begins with it is named at launch.
  */
 struct philox_ticket {
 	uint64_t region_key; /* hash of the region's name */
@@ -27,34 +27,55 @@ struct philox_ticket {
 };
 
 /*
- * philox_context_create() makes a context on an open device, with a default
- * generator of seed 0. The device still belongs to the caller and cannot be
- * closed before the context is destroyed. All of a context's functions are safe
- * to call from several threads unless their comment says otherwise. A child of
- * fork() cannot use its parent's contexts (philox/device.h). The environment
- * may switch on a journal and a trace of it (philox/save.h). Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY, PHILOX_ERROR_FILE (PHILOX_JOURNAL
- * or PHILOX_TRACE is set and its file cannot be begun: the message names
- * variable, path and reason), those of the device. Legal during capture.
+ * Create a context on an open device, with a default generator of seed 0.
+ *
+ *   device     the device; still the caller's, closed after the context is
+ *              destroyed
+ *   context    written: the context
+ *
+ * A child of fork() cannot use its parent's contexts (philox/device.h). The
+ * environment may switch on a journal and a trace (philox/save.h).
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_FILE      PHILOX_JOURNAL or PHILOX_TRACE is set and its file
+ *                          cannot be begun: the message names variable, path
+ *                          and reason
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_context_create(
 	struct philox_device *device, struct philox_context **context);
 
 /*
- * philox_context_destroy() destroys a context with its graphs, regions, tables
- * and generators; NULL is allowed. Every pending ticket's saved context is
- * released; tickets that were still pending are reported through the log. Work
- * that uses the context's cells must have finished: synchronise first. Adopted
- * graphs still belong to the caller but may no longer be launched. Errors:
- * PHILOX_ERROR_STATE in a child of fork(), which has destroyed nothing. Not
- * legal during capture.
+ * Destroy a context with its graphs, regions, tables and generators.
+ *
+ *   context    the context; NULL is allowed. Work that uses its cells must have
+ *              finished: synchronise first
+ *
+ * The saved contexts of pending tickets are released, and the log has these
+ * tickets. Adopted graphs still belong to the caller but may no longer be
+ * launched.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is destroyed.
+ * Errors:
+ *   PHILOX_ERROR_STATE   in a child of fork()
+ * During capture: not legal.
+ * Threads: one; no other thread may use the context.
  */
 PHILOX_API enum philox_status philox_context_destroy(
 	struct philox_context *context);
 
 /*
- * philox_context_device() returns the device a context was made on. Legal
- * during capture.
+ * Return the device that a context was created on.
+ *
+ *   context    the context
+ *
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API struct philox_device *philox_context_device(
 	const struct philox_context *context);
@@ -68,10 +89,10 @@ enum philox_log_level {
 };
 
 /*
- * struct philox_log_entry is one message with the objects it is about; names
- * that do not apply are NULL, numbers 0. It and its strings are valid during
- * the callback only. Only the library makes entries, so a later version may add
- * fields at the end.
+ * One message with the objects that it is about. Names that do not apply are
+ * NULL, numbers 0. The entry and its strings are valid during the callback
+ * only. The library alone makes entries, so a later version may add fields at
+ * the end.
  */
 struct philox_log_entry {
 	uint32_t level;  /* enum philox_log_level */
@@ -94,15 +115,26 @@ struct philox_log_entry {
 };
 
 /*
- * philox_context_set_log() sets the function that receives messages, or NULL
- * for none (the default; the library itself prints nothing). It is called on
- * the thread of the call it reports on, with no lock held, possibly from
- * several threads at once; it may call philox. Functions that take a device and
- * no context (those of philox/device.h and philox_rng_fill()) do not log, and
- * neither do functions that are given a pass that is not open. If the driver of
- * a cuda device cannot load the largest heads (philox/graph.h), the function
- * gets a warning "limit" at once, in this call, with the limit that is left.
- * Errors: PHILOX_ERROR_INVALID (context is NULL). Legal during capture.
+ * Set the function that receives the messages of a context.
+ *
+ *   context    the context
+ *   log        the function; NULL (the default): none. The library prints
+ *              nothing itself. It is called on the thread of the call that it
+ *              reports, without a lock, possibly from several threads at once,
+ *              and may call philox
+ *   user       its first argument
+ *
+ * Functions that take a device and no context (those of philox/device.h and
+ * philox_rng_fill()) do not log, and neither do functions that get a pass that
+ * is not open. If the driver of a cuda device cannot load the largest heads
+ * (philox/graph.h), this call logs a warning "limit" with the limit that is
+ * left.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   context is NULL
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_context_set_log(
 	struct philox_context *context,
@@ -112,9 +144,9 @@ PHILOX_API enum philox_status philox_context_set_log(
 /* --- what only the device can see ----------------------------------------- */
 
 /*
- * struct philox_context_report describes what only the device could see:
- * launches that were made without philox, and bodies that ran more often than
- * their limit allows (philox/graph.h). Begin with PHILOX_INIT().
+ * What only the device could see: launches that philox was not told about, and
+ * bodies that ran more often than their limit allows (philox/graph.h). Begin
+ * with PHILOX_INIT().
  */
 struct philox_context_report {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
@@ -132,17 +164,27 @@ struct philox_context_report {
 };
 
 /*
- * philox_context_check() checks whether any graph of the context was launched
- * without philox_graph_launch() or its prologue: a replay that would have
- * repeated numbers and wrote poison instead; and whether a body ran beyond its
- * limit, and wrote poison. It never synchronises: its answer is certain only
- * for replays whose stream was synchronised before. Returns PHILOX_OK and zeros
- * in *report (which may be NULL) when there is nothing new; otherwise a filled
- * report and PHILOX_ERROR_UNANNOUNCED, or PHILOX_ERROR_LIMIT if all launches
- * were announced and only `beyond` is not 0: then `graph` and `regions` are
- * those of the first graph with such a body. Each is reported once, each graph
- * also through the log. Errors: PHILOX_ERROR_INVALID for a report with a wrong
- * `size`; nothing counts as reported then. Legal during capture.
+ * Check whether the device has seen launches without philox, or runs of bodies
+ * beyond their limits.
+ *
+ *   context    the context
+ *   report     written: what is new since the last check, or zeros; its size is
+ *              set by the caller. NULL is allowed
+ *
+ * Such replays would have repeated numbers and wrote poison instead. The call
+ * never synchronises: its answer is certain only for replays whose stream was
+ * synchronised before. Each is reported once, each graph also through the log.
+ *
+ * Returns PHILOX_OK if there is nothing new, or an error.
+ * Errors:
+ *   PHILOX_ERROR_UNANNOUNCED   launches that philox was not told about
+ *   PHILOX_ERROR_LIMIT         all launches were announced, and `beyond` is not
+ *                              0: `graph` and `regions` are those of the first
+ *                              graph with such a body
+ *   PHILOX_ERROR_INVALID       context is NULL; a size of the report that
+ *                              cannot be: then nothing counts as reported
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_context_check(
 	struct philox_context *context, struct philox_context_report *report);
@@ -150,105 +192,184 @@ PHILOX_API enum philox_status philox_context_check(
 /* --- generators ----------------------------------------------------------- */
 
 /*
- * A generator is a root stream (seed, offset). Regions derive their own seed
- * from it: region seed = fold(generator seed, hash of the region's name). So
- * the seed decides all numbers, and neither the order in which regions are made
- * nor the offset of the generator itself changes the numbers of regions.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
+ * A generator is a root stream (seed, offset). Regions derive their seeds from
+ * it: region seed = fold(generator seed, hash of the region's name). So the
+ * seed decides all numbers. Neither the order in which regions are created nor
+ * the offset of the generator changes the numbers of regions.
  */
 
 struct philox_generator;
 
 /*
- * philox_generator_create() makes a generator of a context with offset 0. It is
- * destroyed by philox_generator_destroy() or with the context.
- * philox_generator_destroy() refuses with PHILOX_ERROR_BUSY while regions or
- * tables of rows use the generator or a captured graph reads its state; NULL
- * and the default generator are PHILOX_ERROR_INVALID. Legal during capture.
- * CUDA says on a thread of its own, and only some time after a graph has been
- * destroyed and its last launch is over, that the graph has gone: until then it
- * counts as one that reads the state.
+ * Create a generator of a context, at offset 0.
+ *
+ *   context    the context
+ *   seed       any
+ *   generator  written: the generator; its context destroys it at the latest
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_create(
 	struct philox_context *context, uint64_t seed,
 	struct philox_generator **generator);
+
+/*
+ * Destroy a generator.
+ *
+ *   generator  the generator; neither NULL nor the default one
+ *
+ * CUDA says on a thread of its own, some time after a graph was destroyed and
+ * its last launch has ended, that the graph is destroyed. Until then it counts
+ * as one that reads the state.
+ *
+ * Returns PHILOX_OK, or an error; then the generator is as it was.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   NULL, or the default generator
+ *   PHILOX_ERROR_BUSY      regions or tables of rows use it, or a captured
+ *                          graph reads its state
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_generator_destroy(
 	struct philox_generator *generator);
 
 /*
- * philox_context_generator() returns the default generator of a context:
- * regions that name no generator use it. It lives as long as the context. Legal
- * during capture.
+ * Return the default generator of a context.
+ *
+ *   context    the context, with which it is destroyed
+ *
+ * Regions that name no generator use it.
+ *
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API struct philox_generator *philox_context_generator(
 	struct philox_context *context);
 
 /*
- * philox_generator_seed() gives a generator a new seed, at offset 0, and
- * restarts its regions: they derive their seed again and begin at offset 0, so
- * the same seed gives the same run. Pending tickets keep the numbers they had.
- * Captured graphs follow at their next launch. Tables of rows, which live on
- * the device, keep their states until philox_rows_restart(). Errors:
- * PHILOX_ERROR_INVALID (generator is NULL). Legal during capture.
+ * Give a generator a new seed, at offset 0, and restart its regions.
+ *
+ *   generator  the generator
+ *   seed       any
+ *
+ * Its regions derive their seeds again and begin at offset 0, so the same seed
+ * gives the same run. Pending tickets keep their numbers. Captured graphs
+ * follow at their next launch. Tables of rows, which are on the device, keep
+ * their states until philox_rows_restart().
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   generator is NULL
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_seed(
 	struct philox_generator *generator, uint64_t seed);
 
 /*
- * philox_generator_get_state() writes seed and offset, which are the whole
- * state: in memory (on a little-endian machine) the 16 bytes that
- * torch.cuda.get_rng_state() returns. philox_generator_set_state() sets both. A
- * state with another seed than the generator has re-seeds (see above) and gives
- * the generator itself the offset. One with the seed that it has only moves the
- * generator to the offset, as advancing does: its regions go on where they are,
- * so that to get a state, draw, set it for a recompute, and set it back repeats
- * no numbers in them. PHILOX_REGION_SHARED regions draw from the generator
- * itself and follow its offset, forwards and backwards; to run again from the
- * beginning, seed. An offset that is not a multiple of 4 is
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * Write the state of a generator: its seed and offset.
+ *
+ *   generator  the generator
+ *   state      written. On a little-endian machine these are the 16 bytes that
+ *              torch.cuda.get_rng_state() returns
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_get_state(
 	struct philox_generator *generator, struct philox_state *state);
+
+/*
+ * Set the state of a generator.
+ *
+ *   generator  the generator
+ *   state      its seed and offset; the offset is a multiple of 4
+ *
+ * Another seed re-seeds as philox_generator_seed() does, and then sets the
+ * generator's own offset. The same seed only moves the generator, as advancing
+ * does: its regions continue where they are. So a program may get a state,
+ * draw, set it for a recompute and set it back, and no region repeats numbers.
+ * PHILOX_REGION_SHARED regions draw from the generator itself and follow its
+ * offset. Seed the generator to run again from the beginning.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   generator is NULL; the offset is not a multiple of 4
+ * During capture: legal.
+ * Threads: any.
+ */
 PHILOX_API enum philox_status philox_generator_set_state(
 	struct philox_generator *generator, struct philox_state state);
 
 /*
- * philox_generator_advance() moves a generator's own offset by `words` 32-bit
- * words, a multiple of 4, and writes the state before that to *before (`before`
- * may be NULL): the numbers in between are reserved for stateless draws. Its
- * regions are not touched. Errors: PHILOX_ERROR_INVALID (not a multiple of 4),
- * PHILOX_ERROR_OVERFLOW. Legal during capture; a state obtained then is used by
- * value and frozen in the graph.
+ * Advance a generator's own offset, to reserve numbers for stateless draws.
+ *
+ *   generator  the generator
+ *   words      how many 32-bit words, a multiple of 4
+ *   before     written: the state before; NULL is allowed
+ *
+ * Its regions are not touched.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID    generator is NULL; words is not a multiple of 4
+ *   PHILOX_ERROR_OVERFLOW   the offset would pass 2^64
+ * During capture: legal; a state obtained then is used by value and frozen in
+ * the graph.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_advance(
 	struct philox_generator *generator, uint64_t words,
 	struct philox_state *before);
 
 /*
- * philox_generator_fold() seeds a generator with fold(seed, index), at offset
- * 0: the way to give each replica or worker its own numbers from one seed, in
- * all regions of the generator; for some regions only, see philox/mesh.h. They
- * restart as with philox_generator_seed(). Folding twice is not the same as
- * folding once. Errors: PHILOX_ERROR_INVALID (generator is NULL). Legal during
- * capture.
+ * Seed a generator with fold(seed, index), at offset 0.
+ *
+ *   generator  the generator
+ *   index      of the replica or worker
+ *
+ * It gives each replica numbers of its own from one seed, in all regions of the
+ * generator; philox/mesh.h does so for some regions only. Regions restart as
+ * with philox_generator_seed(). Folding twice differs from folding once.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   generator is NULL
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_fold(
 	struct philox_generator *generator, uint64_t index);
 
 /*
- * philox_generator_copy_state() writes a generator's state to 16 bytes of
- * device memory, aligned to 8, in stream order: a snapshot from which kernels,
- * and philox_rng_fill() given its address, can draw later. During capture it is
- * recorded as one copy node: each launch of the graph writes the state that the
- * generator has at this point among the graph's passes, which matters for
- * regions that are PHILOX_REGION_SHARED. A generator that a captured graph
- * reads cannot be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a
- * null or misaligned pointer, or on a host device one to less memory,
- * philox/device.h), PHILOX_ERROR_LIMIT, PHILOX_ERROR_UNSUPPORTED (in a body
- * that may run again, philox/graph.h), PHILOX_ERROR_CAPTURE_INVALIDATED, those
- * of the device.
+ * Write a generator's state to device memory, in stream order.
+ *
+ *   generator  the generator. A generator that a captured graph reads cannot be
+ *              destroyed before that graph
+ *   stream     the stream
+ *   to         16 bytes of device memory, aligned to 8: kernels, and
+ *              philox_rng_fill() given the address, can draw from it later
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       a null or misaligned pointer; on a host device,
+ *                              one to less memory (philox/device.h)
+ *   PHILOX_ERROR_LIMIT         the capture has no room for one more
+ *   PHILOX_ERROR_UNSUPPORTED   in a body that may run again (philox/graph.h)
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: legal; it becomes one copy node. Each launch writes the state
+ * that the generator has at this point among the graph's passes, which matters
+ * for PHILOX_REGION_SHARED regions.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_copy_state(
 	struct philox_generator *generator, philox_stream stream,
