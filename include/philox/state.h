@@ -11,6 +11,9 @@
  * 2 (e % 2) (low half) and 2 (e % 2) + 1 (high half). One call consumes one
  * block of every subsequence, so it advances the offset by 4 whatever its
  * size.
+ *
+ * During capture: all functions here are legal.
+ * Threads: any, at any time.
  */
 #ifndef PHILOX_STATE_H
 #define PHILOX_STATE_H
@@ -29,9 +32,9 @@ typedef unsigned long long uint64_t;
 #endif
 
 /*
- * PHILOX_FN is for all functions except those that few elements need:
- * PHILOX_RARE ones are compiled once, not at each place that may need them.
- * clang defines __CUDA__.
+ * PHILOX_FN is for all functions except those that few elements need.
+ * PHILOX_RARE functions are compiled once, not at each place that may need
+ * them. clang defines __CUDA__.
  */
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define PHILOX_FN   static __host__ __device__ __forceinline__
@@ -70,10 +73,10 @@ extern "C" {
 #endif
 
 /*
- * struct philox_state is a position in a stream of numbers: 16 bytes, the bytes
- * of a PyTorch CUDA generator state, and the int64[2] that FlashAttention and
- * Transformer Engine read. The offset counts 32-bit words and is a multiple of
- * 4; an odd offset is poison and never a state (see philox_is_poison()).
+ * A position in a stream of numbers: 16 bytes, the bytes of a PyTorch CUDA
+ * generator state, and the int64[2] that FlashAttention and Transformer Engine
+ * read. The offset counts 32-bit words and is a multiple of 4. An odd offset is
+ * poison and never a state (see philox_is_poison()).
  */
 struct philox_state {
 	uint64_t seed;   /* the Philox key, low word first */
@@ -81,16 +84,16 @@ struct philox_state {
 };
 
 /*
- * struct philox_rng is what a kernel takes as its argument: a state by value,
- * or the device address of one (a cell of a captured pass). Resolve it once per
- * thread with philox_resolve().
+ * The argument of a kernel that draws: a state by value, or the device address
+ * of one (a cell of a captured pass). Resolve it once per thread with
+ * philox_resolve().
  */
 struct philox_rng {
 	struct philox_state state;       /* used when cell is a null pointer */
 	const struct philox_state *cell; /* device address, or a null pointer */
 };
 
-/* struct philox_words is one Philox block: four 32-bit words. */
+/* One Philox block: four 32-bit words. */
 struct philox_words {
 	uint32_t w[4];
 };
@@ -111,8 +114,11 @@ typedef unsigned long long philox_pair
 #endif
 
 /*
- * philox_read_cell() reads a state from memory that another thread may be
- * writing as a head does, and sees no half of one: philox_resolve() calls it.
+ * Return a state from memory that a head, or another thread, may be writing.
+ *
+ *   cell       address of the state, aligned to 8
+ *
+ * The result is never half of a state. philox_resolve() calls this function.
  *
  * Cells of captured passes are aligned to 16 bytes, and are written and read
  * there by one access each. On a GPU that is a relaxed access of type b128,
@@ -164,10 +170,13 @@ PHILOX_FN struct philox_state philox_read_cell(const struct philox_state *cell)
 }
 
 /*
- * philox_resolve() returns the state that an rng argument refers to. If the
- * graph of a cell is launched behind the library's back while it runs, each
- * call may return another of the states that philox/graph.h names; none is half
- * of one and half of another.
+ * Return the state that an argument of a kernel refers to.
+ *
+ *   rng        the argument
+ *
+ * If the graph of a cell is launched without philox while it runs, each call
+ * may return another of the states that philox/graph.h names. No result is half
+ * of one state and half of another.
  */
 PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
 {
@@ -175,21 +184,35 @@ PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
 }
 
 /*
- * philox_is_poison() tells whether a state was filled by no pass: the graph was
- * launched without the library. Kernels then write NaN or all-ones.
+ * Return whether a state is poison: 1 if no pass filled it, else 0.
+ *
+ *   state      the state
+ *
+ * A poisoned cell is one of a graph that was launched without philox. Kernels
+ * then write NaN or all-ones.
  */
 PHILOX_FN int philox_is_poison(struct philox_state state)
 {
 	return PHILOX_CAST(int, state.offset & 1);
 }
 
-/* philox_join() is high 2^32 + low. */
+/*
+ * Return high 2^32 + low.
+ *
+ *   high       the upper 32 bits
+ *   low        the lower 32 bits
+ */
 PHILOX_FN uint64_t philox_join(uint32_t high, uint32_t low)
 {
 	return PHILOX_CAST(uint64_t, high) << 32 | low;
 }
 
-/* philox_mulhi() is the upper half of a product. */
+/*
+ * Return the upper half of a product of 64 bits.
+ *
+ *   a          the first factor
+ *   b          the second factor
+ */
 PHILOX_FN uint32_t philox_mulhi(uint32_t a, uint32_t b)
 {
 #ifdef __CUDA_ARCH__
@@ -200,8 +223,13 @@ PHILOX_FN uint32_t philox_mulhi(uint32_t a, uint32_t b)
 }
 
 /*
- * philox_block() is Philox4x32-10 itself: the block of key `seed` at the
- * 128-bit counter {low, high}. Known answers: Random123's kat_vectors.
+ * Return the block of Philox4x32-10 of a key at a counter.
+ *
+ *   seed       the key
+ *   low        the low 64 bits of the counter
+ *   high       the high 64 bits of the counter
+ *
+ * Known answers: Random123's kat_vectors.
  */
 PHILOX_FN struct philox_words philox_block(uint64_t seed, uint64_t low,
 					   uint64_t high)
@@ -235,8 +263,12 @@ PHILOX_FN struct philox_words philox_block(uint64_t seed, uint64_t low,
 }
 
 /*
- * philox_draw4() returns the four words of one subsequence at a state:
- * elements 4 * subsequence .. 4 * subsequence + 3 of an operator's output.
+ * Return the four words of one subsequence at a state.
+ *
+ *   state         the state
+ *   subsequence   the subsequence: of elements 4 * subsequence ..
+ *                 4 * subsequence + 3 of an operator's output
+ *
  * Equals curand4() after curand_init(seed, subsequence, offset) for offsets
  * that are multiples of 4.
  */
@@ -260,7 +292,13 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 #define PHILOX_FOLD_ROW    0x8000000000000006ULL
 #define PHILOX_FOLD_AXIS   0x8000000000000007ULL
 
-/* philox_fold() derives the seed of `index` in one of the planes above. */
+/*
+ * Return the seed that is derived from another for one index of a plane.
+ *
+ *   seed       the seed to derive from
+ *   plane      one of the planes above
+ *   index      the index
+ */
 PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
 {
 	struct philox_words block = philox_block(seed, index, plane);
@@ -269,8 +307,11 @@ PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
 }
 
 /*
- * philox_op_seed() derives the seed of one call of one operator from its
- * region's seed.
+ * Return the seed of one call of one operator.
+ *
+ *   region_seed   its region's seed
+ *   op            the operator
+ *   call          its call
  */
 PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 				  uint32_t call)
@@ -279,9 +320,14 @@ PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 }
 
 /*
- * philox_axis_seed() derives the seed of one coordinate of an axis of a mesh
- * (philox/mesh.h) whose name has the hash `axis`. Coordinate 0 keeps the seed;
- * any other has a plane of its own, with the coordinate in bits 8 to 39.
+ * Return the seed of one coordinate of an axis of a mesh (philox/mesh.h).
+ *
+ *   seed         the seed to derive from
+ *   axis         the hash of the axis's name
+ *   coordinate   the coordinate; 0 keeps the seed
+ *
+ * Any coordinate but 0 has a plane of its own, with the coordinate in bits 8 to
+ * 39.
  */
 PHILOX_FN uint64_t philox_axis_seed(uint64_t seed, uint64_t axis,
 				    uint32_t coordinate)
@@ -293,9 +339,13 @@ PHILOX_FN uint64_t philox_axis_seed(uint64_t seed, uint64_t axis,
 }
 
 /*
- * philox_retry_state() is the state for try t (t = 0, 1, 2 ...) at drawing a
- * rejected element again. Its key comes from the reserved subsequences, so
- * retries consume none of the operator's own words.
+ * Return the state for one more try at drawing a rejected element.
+ *
+ *   state      the state of the element
+ *   t          the number of the try: 0, 1, 2 ...
+ *
+ * Its key comes from the reserved subsequences, so retries consume none of the
+ * operator's own words.
  */
 PHILOX_FN struct philox_state philox_retry_state(struct philox_state state,
 						 uint64_t t)

@@ -1,10 +1,13 @@
 /*
  * philox/status.h - status codes and error messages
  *
- * Every function of philox that can fail returns an enum philox_status.
- * PHILOX_OK is 0; a function that returns anything else has changed nothing
- * and written none of its outputs, unless its comment says otherwise. What
- * failed, and on which object, is in philox_error_message().
+ * Every function of philox that can fail returns an enum philox_status, and
+ * PHILOX_OK is 0. A function that returns anything else has changed nothing and
+ * written none of its outputs, unless its comment says otherwise.
+ * philox_error_message() says what failed, and on which object.
+ *
+ * During capture: all functions here are legal.
+ * Threads: any, at any time.
  */
 #ifndef PHILOX_STATUS_H
 #define PHILOX_STATUS_H
@@ -61,24 +64,30 @@ enum philox_status {
 };
 
 /*
- * philox_status_name() returns the name of a status as it is spelled in C,
- * "PHILOX_ERROR_LIMIT" for example, or "PHILOX_?" for a number that is not a
- * status. The string is static. Any thread; legal during capture.
+ * Return the name of a status as C spells it, "PHILOX_ERROR_LIMIT" for example.
+ *
+ *   status     the status; a number that is not one: "PHILOX_?"
+ *
+ * The string is static.
  */
 PHILOX_API const char *philox_status_name(enum philox_status status);
 
 /*
- * philox_status_text() returns the sentence of a status, in lower case and
- * without a full stop. The string is static. Any thread; legal during capture.
+ * Return the sentence of a status, in lower case and without a full stop.
+ *
+ *   status     the status
+ *
+ * The string is static.
  */
 PHILOX_API const char *philox_status_text(enum philox_status status);
 
 /*
- * philox_error_message() returns the detail of the last call on this thread
- * that did not return PHILOX_OK: what failed, and on which operator, region,
- * ticket, graph or device. It is never NULL ("" before the first failure). The
- * string belongs to the thread and is valid until its next failing call. Any
- * thread; legal during capture.
+ * Return the message of the last call on this thread that failed.
+ *
+ * A call fails if it does not return PHILOX_OK. The message says what failed,
+ * and on which operator, region, ticket, graph or device. It is never NULL, and
+ * "" before the first failure. The string belongs to the thread and is valid
+ * until its next failing call.
  */
 PHILOX_API const char *philox_error_message(void);
 
@@ -90,19 +99,26 @@ PHILOX_API const char *philox_error_message(void);
 #define PHILOX_VERSION_PATCH 0
 
 /*
- * philox_version() returns the version of the library that runs, "0.1.0" for
- * example; philox_build() one line on how it was built (compiler, devices,
- * debug). Static strings. Any thread; legal during capture.
+ * Return the version of the library that runs, "0.1.0" for example.
+ *
+ * The string is static.
  */
 PHILOX_API const char *philox_version(void);
+
+/*
+ * Return one line on how the library was built: compiler, devices, debug.
+ *
+ * The string is static.
+ */
 PHILOX_API const char *philox_build(void);
 
 /* --- structs that can grow ------------------------------------------------ */
 
 /*
- * A struct that callers fill in, or have filled in, begins with `size`: the
- * size that the struct had where the caller was compiled. PHILOX_INIT() gives
- * such a struct with its size set and everything else 0, in C and in C++:
+ * A struct that callers fill in, or that the library fills in for them, begins
+ * with `size`: the size that the struct had where the caller was compiled.
+ * PHILOX_INIT() gives such a struct with its size set and everything else 0, in
+ * C and in C++:
  *
  *   struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
  *
@@ -110,20 +126,19 @@ PHILOX_API const char *philox_build(void);
  *   ...
  *
  * A later version of the library may add fields at the end of these structs,
- * with a meaning for 0 that keeps what was before. So a program need not be
+ * and 0 in a new field means what was done before. So a program need not be
  * compiled again:
  *
  *  - A smaller struct, of an older header: the fields it lacks are taken as 0.
- *    Of a report only as many bytes as the caller has are written.
- *  - A larger struct, of a newer header: it is accepted as long as all bytes
- *    that this library does not know are 0. Of a report they are written as 0.
+ *    Of a report, only as many bytes as the caller has are written.
+ *  - A larger struct, of a newer header: it is accepted if all bytes that this
+ *    library does not know are 0. Of a report, they are written as 0.
  *  - A size below that of the first version, 0 for example, is refused with
  *    PHILOX_ERROR_INVALID, and the message names the argument.
  *
- * The same is true of arrays of structs whose element size the caller says
- * (`op_size` in philox/region.h). struct philox_log_entry has no size: only
- * the library makes it, and it may grow at its end. Other structs stay as they
- * are.
+ * The same holds for arrays of structs whose element size the caller passes
+ * (`op_size` in philox/region.h). struct philox_log_entry has no size: only the
+ * library makes it, and it may grow at its end. Other structs stay as they are.
  */
 
 /* An expression, for use within functions; `type` is one of these structs. */
