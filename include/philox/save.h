@@ -22,9 +22,6 @@
  * depend on the order of creation, so that texts can be compared line by line.
  * Its first line has the version of the format, its last a checksum. The format
  * is described in Note [Saved context] in lib/save/save.h.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_SAVE_H
 #define PHILOX_SAVE_H
@@ -40,133 +37,209 @@ extern "C" {
 #endif
 
 /*
- * philox_context_save_text() writes a context as a text that ends with a NUL,
- * and its size without that (`size` may be NULL). The caller frees the text
- * with free(). Waits for the device; other threads must not queue work on
- * tables of rows meanwhile. Errors: PHILOX_ERROR_BUSY, which names the first
- * pass that is open, capture that neither became a graph nor was dropped, or
- * graph between prologue and epilogue (an eager pass with PHILOX_PASS_INFERENCE
- * or PHILOX_PASS_WARMUP of a region that is not SHARED leaves no trace and
- * prevents nothing); PHILOX_ERROR_STATE for a row that holds poison instead of
- * a state; PHILOX_ERROR_UNANNOUNCED after a launch without philox,
- * PHILOX_ERROR_LIMIT after a run beyond a limit (philox/graph.h), until
- * philox_context_check() has reported it; PHILOX_ERROR_MEMORY; those of the
- * device. Not legal during any capture on the device, of whatever thread and
- * mode: if philox knows of the capture, by a pass of this context in it, the
- * call fails with PHILOX_ERROR_BUSY and the capture continues; any other
- * capture, your own with only calls on tables of rows for example, is
- * invalidated by the wait, as philox_device_synchronize() says, and the call
- * fails with PHILOX_ERROR_CAPTURE_UNSUPPORTED. Then nothing of the context has
- * changed, and the message says what to do before the next attempt: end the
- * captures, and synchronize the streams that this context's graphs, passes and
- * tables of rows were put on. Nothing else in philox waits for the device.
+ * Write a context as a text, and wait for the device.
+ *
+ *   context    the context
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * An eager pass with PHILOX_PASS_INFERENCE or PHILOX_PASS_WARMUP of a region
+ * that is not SHARED leaves no trace and prevents nothing. Nothing else in
+ * philox waits for the device.
+ *
+ * Returns PHILOX_OK, or an error; then nothing of the context has changed.
+ * Errors:
+ *   PHILOX_ERROR_BUSY      names the first pass that is open, capture that
+ *                          neither became a graph nor was dropped, or graph
+ *                          between prologue and epilogue
+ *   PHILOX_ERROR_STATE     a row holds poison instead of a state
+ *   PHILOX_ERROR_UNANNOUNCED
+ *                          a launch without philox, until
+ *                          philox_context_check() has reported it
+ *   PHILOX_ERROR_LIMIT     a run beyond a limit (philox/graph.h), likewise
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          a capture on the device, see below
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal during any capture on the device, of any thread and
+ * mode. If philox knows of the capture, by a pass of this context in it, the
+ * call fails with PHILOX_ERROR_BUSY and the capture continues. The wait
+ * invalidates any other capture, for example your own with only calls on tables
+ * of rows, as philox_device_synchronize() says; then the call fails with
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED. The message says what to do before the next
+ * attempt: end the captures, and synchronize the streams on which this
+ * context's graphs, passes and tables of rows were put.
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
  */
 PHILOX_API enum philox_status philox_context_save_text(
-	struct philox_context *context, char **text, size_t *size);
+	struct philox_context *context, char **text, size_t *bytes);
 
 /*
- * philox_context_load_text() loads a text of `size` bytes (a NUL at its end is
- * not counted) into a context that was set up like the saved one: as many
- * generators, in the same order of creation (the default one comes first); and
- * the same place in the same mesh (philox/mesh.h), its axes in the same order;
- * and the same regions, each with the same generator, flags, axes along which
- * it differs and operators (name, calls, advance) and with `pending` large
- * enough for the tickets to be loaded; and the same tables of rows, each with
- * the same generator and count. philox_context_load_ranks() (philox/mesh.h)
- * loads the texts of another mesh. The order in which regions and tables are
- * made does not matter. Waits for the device; other threads must not queue work
- * on tables of rows meanwhile. On an error nothing has changed, unless the
- * device fails twice, while rows are written and while they are put back.
+ * Load a text into a context that was set up like the saved one, and wait for
+ * the device.
  *
- * Loading replaces the ledger. Tickets that were pending are dropped, their
- * saved contexts released (with the null stream) and their number reported
- * through the log. Serials never go back: if the context's next serial of a
- * region is above the one in the text it stays, so a ticket that was issued
- * after the save is refused from then on (PHILOX_ERROR_RELEASED) and never
- * issued again. A ticket whose serial was issued before the save means what the
- * text says about it: in the run that was saved, itself.
+ *   context    the context
+ *   text       the text
+ *   bytes      its size; a NUL at its end is not counted
+ *
+ * The context must have as many generators, in the same order of creation (the
+ * default one comes first), and the same place in the same mesh
+ * (philox/mesh.h), its axes in the same order. It must have the same regions,
+ * each with the same generator, flags, axes along which it differs and
+ * operators (name, calls, advance), and with `pending` large enough for the
+ * tickets of the text. It must have the same tables of rows, each with the same
+ * generator and count. The order in which regions and tables were created does
+ * not matter. philox_context_load_ranks() (philox/mesh.h) loads the texts of
+ * another mesh.
+ *
+ * Loading replaces the ledger. Tickets that were pending are dropped: their
+ * saved contexts are released with the null stream, and the log has their
+ * number. Serials never go back. If the context's next serial of a region is
+ * above that of the text, it stays; a ticket that was issued after the save is
+ * then refused (PHILOX_ERROR_RELEASED) and never issued again. A ticket whose
+ * serial was issued before the save means what the text says about it: in the
+ * run that was saved, itself.
  *
  * Destroyed names of the text are known after the load, and continue where they
- * were if they are made again. Destroyed names that are not in the text begin
- * at offset 0 again, as in the saved context.
+ * were if they are created again. Destroyed names that the text does not have
+ * begin at offset 0 again, as in the saved context.
  *
- * Errors: PHILOX_ERROR_INVALID, which names the line, for a text that is
- * malformed, cut or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of
- * the format; PHILOX_ERROR_MISMATCH, which names the first difference, for a
- * context that was not set up like the saved one; and all those of
- * philox_context_save_text(). Not legal during capture, see there.
+ * Returns PHILOX_OK, or an error; then nothing has changed, unless the device
+ * fails twice: while rows are written and while they are put back.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       names the line of a text that is malformed, cut
+ *                              or changed
+ *   PHILOX_ERROR_UNSUPPORTED   a newer version of the format
+ *   PHILOX_ERROR_MISMATCH      names the first difference to the saved context
+ *   those of philox_context_save_text()
+ * During capture: not legal during any capture on the device, see
+ * philox_context_save_text().
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
  */
 PHILOX_API enum philox_status philox_context_load_text(
-	struct philox_context *context, const char *text, size_t size);
+	struct philox_context *context, const char *text, size_t bytes);
 
 /*
- * philox_context_save() writes the text of a context to a file, completely or
- * not at all: it is written and synchronised under another name in the same
- * folder and then replaces any file that was there. philox_context_load() loads
- * such a file. Errors: PHILOX_ERROR_FILE, which names the path and the reason,
- * and all those of the functions above. Not legal during capture.
+ * Write the text of a context to a file, completely or not at all.
  *
- * A process that is killed while it saves leaves the file with the other name,
- * .philox-PID-N.tmp. The next save into that folder removes it, unless another
- * process has that id by then, or files there cannot be locked: then it stays.
- * Files of living processes stay. The files of processes on other machines that
+ *   context    the context
+ *   path       the file, which is replaced
+ *
+ * The text is written and synchronised under another name in the same folder,
+ * and then replaces the file. A process that is killed while it saves leaves
+ * the file of the other name, .philox-PID-N.tmp. The next save into that folder
+ * removes it, unless another process has that id by then, or files there cannot
+ * be locked. Files of living processes stay. Processes on other machines that
  * share the folder are recognised by their locks, which the file system must
  * show to all of them.
+ *
+ * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Errors:
+ *   PHILOX_ERROR_FILE   names the path and the reason
+ *   those of philox_context_save_text()
+ * During capture: not legal during any capture on the device, see
+ * philox_context_save_text().
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
  */
 PHILOX_API enum philox_status philox_context_save(
 	struct philox_context *context, const char *path);
+
+/*
+ * Load a file that philox_context_save() wrote.
+ *
+ *   context    as for philox_context_load_text()
+ *   path       the file
+ *
+ * Returns PHILOX_OK, or an error as of philox_context_load_text().
+ * Errors:
+ *   PHILOX_ERROR_FILE   names the path and the reason
+ *   those of philox_context_load_text()
+ * During capture: not legal during any capture on the device, see
+ * philox_context_save_text().
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
+ */
 PHILOX_API enum philox_status philox_context_load(
 	struct philox_context *context, const char *path);
 
 /*
- * philox_region_tickets() writes the tickets of a region that are pending or
- * retained, in order of serial and at most `capacity` of them, and in *n how
- * many there are in all. `tickets` may be NULL if capacity is 0. Forwards that
- * are still open have no ticket yet. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_STALE (the region was destroyed), PHILOX_ERROR_MEMORY. Legal
- * during capture.
+ * Write the tickets of a region that are pending or retained.
+ *
+ *   region     the region
+ *   tickets    written: in order of serial; may be NULL if capacity is 0
+ *   capacity   how many there is room for
+ *   n_tickets  written: how many there are in all
+ *
+ * Forwards that are still open have no ticket yet.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_region_tickets(
 	struct philox_region *region, struct philox_ticket *tickets,
-	size_t capacity, size_t *n);
+	size_t capacity, size_t *n_tickets);
 
 /* --- comparing and looking inside ----------------------------------------- */
 
 /*
  * When two runs that should agree do not, compare their digests from time to
- * time to find the step, the journals of that step (philox/save.h) to find
- * the event, and the states of tickets to find the numbers.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
+ * time to find the step, the journals of that step to find the event,
+ * and the states of tickets to find the numbers.
  */
 
 /*
- * philox_context_digest() writes 64 bits that two contexts share if and only if
- * (except by chance, one in 2^64) their passes will give the same numbers, and
- * their calls the same answers. It covers the generators in order of creation;
- * the regions with their operators and with the state and serial of their next
- * forward, including destroyed names under which anything was issued; every
- * ticket and open pass with its state; and the name, generator and size of
- * every table of rows. It does not cover the contents of the rows, which only
- * the device knows: two contexts with the same digest may draw different
- * numbers from their tables; compare the states of rows with philox_rows_get().
- * Nor does it cover the order in which regions were made, how many tickets a
- * region has room for, which tickets were used up, the device, graphs, and
- * saved contexts. So a context that was loaded has the digest of the one that
- * was saved. Do not compare digests of different versions of the library. Does
- * not wait for the device. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY.
- * Legal during capture.
+ * Write 64 bits by which two contexts can be compared.
+ *
+ *   context    the context
+ *   digest     written
+ *
+ * Two contexts share a digest if and only if (except by chance, one in 2^64)
+ * their passes will give the same numbers and their calls the same answers. It
+ * covers the generators in order of creation; the regions with their operators
+ * and with the state and serial of their next forward, including destroyed
+ * names under which anything was issued; every ticket and open pass with its
+ * state; and the name, generator and size of every table of rows. A context
+ * that was loaded has the digest of the one that was saved.
+ *
+ * It does not cover the contents of the rows, which only the device knows:
+ * compare the states of rows with philox_rows_get(). Nor does it cover the
+ * order in which regions were created, how many tickets a region has room for,
+ * which tickets were used up, the device, graphs and saved contexts. Do not
+ * compare digests of different versions of the library. It does not wait for
+ * the device.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_context_digest(
 	struct philox_context *context, uint64_t *digest);
 
 /*
- * philox_ticket_state() writes the state from which call `call` of operator
- * `op` draws in every pass of a ticket that is pending or retained: the state
- * that philox_pass_rng() gives, without a pass. Errors: PHILOX_ERROR_INVALID
- * (names the argument that is out of range), PHILOX_ERROR_STALE (the region was
- * destroyed), and those of philox_ticket_context(). Legal during capture.
+ * Write the state from which a ticket's passes draw for one call of an
+ * operator.
+ *
+ *   region     the ticket's region
+ *   ticket     a pending or retained ticket
+ *   op         the operator, in the order of the region's table
+ *   call       below the operator's `calls`
+ *   state      written: what philox_pass_rng() gives, without a pass
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   names the argument that is out of range
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ *   those of philox_ticket_context()
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
 						  struct philox_ticket ticket,
@@ -230,19 +303,26 @@ PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
  * and launches are ranges of the domain "philox" ("layer forward", "step
  * launch"; the number of ticket or launch is the payload), in a library built
  * with the CUDA toolkit.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 
 /*
- * philox_context_set_journal() begins a journal of a context at `path`, in
- * place of the one it has, or ends it (NULL). An existing file is replaced,
- * unless a context of this process is writing to that path: then the journal
- * continues and the contexts share it. The first line has the context's digest
- * (philox/save.h), which tells whether two journals begin at the same point.
- * Errors: PHILOX_ERROR_FILE, which names the path and the reason,
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.
+ * Begin a journal of a context, or end the one it has.
+ *
+ *   context    the context
+ *   path       the file; NULL ends the journal. An existing file is replaced,
+ *              unless a context of this process is writing to that path: then
+ *              the journal continues and the contexts share it
+ *
+ * The first line has the context's digest, which tells whether two journals
+ * begin at the same point.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_FILE      names the path and the reason
+ *   PHILOX_ERROR_INVALID   context is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
  */
 PHILOX_API enum philox_status philox_context_set_journal(
 	struct philox_context *context, const char *path);

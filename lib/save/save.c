@@ -205,23 +205,23 @@ static enum philox_status save_to(struct philox_context *context,
 }
 
 enum philox_status philox_context_save_text(struct philox_context *context,
-					    char **text, size_t *size)
+					    char **text, size_t *bytes)
 {
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
 	return save_to(context, __func__,
-		       (struct text_target){.text = text, .size = size});
+		       (struct text_target){.text = text, .size = bytes});
 }
 
 enum philox_status philox_context_load_text(struct philox_context *context,
-					    const char *text, size_t size)
+					    const char *text, size_t bytes)
 {
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	return context_report(context, load_text(context, __func__, text, size),
-			      NULL);
+	return context_report(context,
+			      load_text(context, __func__, text, bytes), NULL);
 }
 
 enum philox_status philox_context_save(struct philox_context *context,
@@ -274,7 +274,7 @@ static enum philox_status list_tickets(const struct philox_region *region,
 
 enum philox_status philox_region_tickets(struct philox_region *region,
 					 struct philox_ticket *tickets,
-					 size_t capacity, size_t *n)
+					 size_t capacity, size_t *n_tickets)
 {
 	struct philox_log_entry subject = {0};
 	enum philox_status status;
@@ -282,15 +282,15 @@ enum philox_status philox_region_tickets(struct philox_region *region,
 	if (!region)
 		return context_null(NULL, "region");
 	subject.region = region->name;
-	if (!n || (capacity && !tickets)) {
+	if (!n_tickets || (capacity && !tickets)) {
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "region '%s': %s is NULL", region->name,
-				    n ? "tickets" : "n");
+				    n_tickets ? "tickets" : "n_tickets");
 		return context_report(region->context, status, &subject);
 	}
 	NEED_PROCESS(region->context);
 	context_lock(region->context);
-	status = list_tickets(region, tickets, capacity, n);
+	status = list_tickets(region, tickets, capacity, n_tickets);
 	context_unlock(region->context);
 	return context_report(region->context, status, &subject);
 }

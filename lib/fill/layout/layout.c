@@ -455,7 +455,7 @@ static enum philox_status check_layout_range(
 	if (fill->dist != PHILOX_DIST_UNIFORM || has_range(fill))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
-			  "fill: layout %s takes no range [low, high) = [%g, "
+			  "fill: layout %s cannot take [low, high) = [%g, "
 			  "%g) (dtype %s)",
 			  name_of(fill), fill->low, fill->high,
 			  fill_dtype_name(fill->dtype));

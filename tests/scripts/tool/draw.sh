@@ -287,7 +287,7 @@ check "an empty range" refuses '[2, 1) of dist uniform is empty' \
 check "a range outside the dtype" refuses 'high of dist uniform is 100000' \
 	--dist uniform --dtype f16 --high 100000
 check "a range that is infinite in PyTorch's dtype" \
-	refuses 'layout pytorch has no range [low, high) = [-65504, 65504)' \
+	refuses 'layout pytorch cannot take [low, high) = [-65504, 65504)' \
 	--layout pytorch --dist uniform --dtype f16 --low -65504 --high 65504
 check "an infinite range" refuses "--low '-inf': must be a finite number" \
 	--dist uniform --low -inf
