@@ -138,12 +138,12 @@ static enum philox_status allocate_again(struct philox_pool *pool,
 /* --- public ---------------------------------------------------------------- */
 
 enum philox_status philox_pool_alloc(struct philox_pool *pool,
-				     philox_stream stream, size_t size,
+				     philox_stream stream, size_t bytes,
 				     size_t alignment, const char *tag,
 				     struct philox_pool_block *block)
 {
 	struct pool_request request = {
-		.size = size, .alignment = alignment, .tag = tag};
+		.size = bytes, .alignment = alignment, .tag = tag};
 	struct pool_block taken;
 	struct capture_info info;
 	enum philox_status status;
@@ -155,14 +155,14 @@ enum philox_status philox_pool_alloc(struct philox_pool *pool,
 	NEED_PROCESS(pool->context);
 	status = device_ask_capture(pool_device(pool), stream, &info);
 	if (status != PHILOX_OK)
-		return pool_report(pool, pool_says(pool, status), size);
+		return pool_report(pool, pool_says(pool, status), bytes);
 	status = allocate(pool, stream, &info, &request, &taken);
 	if (status == PHILOX_ERROR_MEMORY)
 		status = allocate_again(pool, stream, &info, &request, &taken);
 	if (status == PHILOX_OK)
 		*block = (struct philox_pool_block){taken.id, taken.address,
 						    taken.size};
-	return pool_report(pool, status, size);
+	return pool_report(pool, status, bytes);
 }
 
 /* With the pool's lock. */

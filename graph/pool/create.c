@@ -333,14 +333,14 @@ static uint64_t count_graphs(const struct philox_pool *pool)
 	return n;
 }
 
-void pool_count(struct philox_pool *pool, struct philox_pool_stats *statistics)
+void pool_count(struct philox_pool *pool, struct philox_pool_stats *stats)
 {
 	struct pinned pinned = {.newest = pool_pinned(pool)};
 	struct pool_figures figures;
 
 	pool_figures(pool->blocks, &figures);
 	pool_walk_extents(pool->blocks, see_pinned, &pinned);
-	*statistics = (struct philox_pool_stats){
+	*stats = (struct philox_pool_stats){
 		.reserved = figures.reserved,
 		.mapped = figures.mapped,
 		.live = figures.live,
@@ -363,18 +363,18 @@ void pool_count(struct philox_pool *pool, struct philox_pool_stats *statistics)
 }
 
 enum philox_status philox_pool_get_stats(struct philox_pool *pool,
-					 struct philox_pool_stats *statistics)
+					 struct philox_pool_stats *stats)
 {
 	struct philox_pool_stats found;
 	enum philox_status status;
 
 	if (!pool)
 		return context_null(NULL, "pool");
-	if (!statistics)
-		return context_null(pool->context, "statistics");
+	if (!stats)
+		return context_null(pool->context, "stats");
 	NEED_PROCESS(pool->context);
-	status = options_check_room("statistics", statistics->size,
-				    STATISTICS_SIZE_FIRST, sizeof(found));
+	status = options_check_room("stats", stats->size, STATISTICS_SIZE_FIRST,
+				    sizeof(found));
 	if (status != PHILOX_OK)
 		return pool_report(pool, status, 0);
 	pool_refresh(pool);
@@ -383,6 +383,6 @@ enum philox_status philox_pool_get_stats(struct philox_pool *pool,
 	pool_reap(pool);
 	pool_count(pool, &found);
 	pool_unlock(pool);
-	options_write(statistics, &found, sizeof(found));
+	options_write(stats, &found, sizeof(found));
 	return pool_report(pool, PHILOX_OK, 0);
 }

@@ -318,7 +318,7 @@ static void forget_undone(struct philox_pool *pool,
 /* A warm-up that failed was on its stream all the same. */
 static enum philox_status close_session(struct philox_pool *pool,
 					struct philox_pool_session *session,
-					enum philox_status went)
+					enum philox_status result)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -329,7 +329,7 @@ static enum philox_status close_session(struct philox_pool *pool,
 		status = end_on_stream(pool, session->stream);
 	if (status != PHILOX_OK)
 		return status;
-	if (went != PHILOX_OK) {
+	if (result != PHILOX_OK) {
 		undo_session(pool);
 		return PHILOX_OK;
 	}
@@ -340,7 +340,7 @@ static enum philox_status close_session(struct philox_pool *pool,
 	return PHILOX_OK;
 }
 
-static void write_report(struct philox_pool_session_stats *report,
+static void write_report(struct philox_pool_session_stats *stats,
 			 const struct pool_session_figures *figures)
 {
 	const struct philox_pool_session_stats found = {
@@ -353,31 +353,31 @@ static void write_report(struct philox_pool_session_stats *report,
 		.growths = figures->growths,
 	};
 
-	options_write(report, &found, sizeof(found));
+	options_write(stats, &found, sizeof(found));
 }
 
 static enum philox_status end_session(struct philox_pool_session *session,
-				      enum philox_status went,
-				      struct philox_pool_session_stats *report)
+				      enum philox_status result,
+				      struct philox_pool_session_stats *stats)
 {
 	struct philox_pool *pool = session->pool;
 	enum philox_status status = PHILOX_OK;
 
-	if (report)
-		status = options_check_room("report", report->size,
-					    REPORT_SIZE_FIRST, sizeof(*report));
+	if (stats)
+		status = options_check_room("stats", stats->size,
+					    REPORT_SIZE_FIRST, sizeof(*stats));
 	if (status != PHILOX_OK)
 		return status;
 	pool_lock(pool);
-	status = close_session(pool, session, went);
+	status = close_session(pool, session, result);
 	if (status == PHILOX_OK)
 		forget_undone(pool, session);
 	pool_unlock(pool);
 	if (status != PHILOX_OK)
 		return status;
-	if (report)
-		write_report(report, &session->figures);
-	if (went == PHILOX_OK && session->undone)
+	if (stats)
+		write_report(stats, &session->figures);
+	if (result == PHILOX_OK && session->undone)
 		status = status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
 				    "pool '%s': the session was rolled back, "
 				    "since its capture was invalidated or its "
@@ -388,8 +388,8 @@ static enum philox_status end_session(struct philox_pool_session *session,
 }
 
 enum philox_status philox_pool_session_end(
-	struct philox_pool_session *session, enum philox_status went,
-	struct philox_pool_session_stats *report)
+	struct philox_pool_session *session, enum philox_status result,
+	struct philox_pool_session_stats *stats)
 {
 	struct philox_pool *pool;
 
@@ -397,7 +397,7 @@ enum philox_status philox_pool_session_end(
 		return context_null(NULL, "session");
 	pool = session->pool;
 	NEED_PROCESS(pool->context);
-	return pool_report(pool, end_session(session, went, report), 0);
+	return pool_report(pool, end_session(session, result, stats), 0);
 }
 
 /* --- order: streams that the caller has ordered --------------------------- */

@@ -27,57 +27,55 @@
  * All these graphs together take as much memory as the largest of them.
  *
  * What a launch overwrites. A launch writes wherever its capture did: in blocks
- * that were taken and freed during the capture, and in those that were live.
- * Whatever has been put there since is overwritten; so a graph's results are
- * good until another graph of the pool, or a warm-up, that was given the same
- * memory runs. Memory that was live when a capture began is not given to it:
- * inputs and weights that several graphs read are allocated before the first.
+ * that were allocated and freed during the capture, and in those that were
+ * live. Whatever has been put there since is overwritten. So a graph's results
+ * are valid until another graph of the pool, or a warm-up, that was given the
+ * same memory runs. Memory that was live when a capture began is not given to
+ * it: allocate inputs and weights that several graphs read before the first.
  *
  * Order. A captured graph of a pool, and a warm-up session in it, must not run
- * at the same time as another one. philox sees to that for launches that go
- * through it: it records an event when a launch has been queued, one device
- * call more for each launch, and has the next one wait for it if that is on
- * another stream. Elsewhere the library adds no order between streams; here
- * memory is shared, so it does. With PHILOX_POOL_STRICT it never does: a launch
- * on another stream than the pool's last one, which must live, is refused,
- * PHILOX_ERROR_BUSY, until philox_pool_join_streams() has moved the pool.
- * Native launches, and readers of a graph's outputs on other streams, are the
- * caller's to order. Between philox_graph_prologue() and
- * philox_graph_epilogue() the launch is on the prologue's stream, or that
- * stream waits for it before the epilogue; other streams are not given the
- * launch's memory meanwhile. Graphs of one pool may be launched in any order if
- * they do not read each other's results.
+ * at the same time as another one. philox orders the launches that it makes
+ * itself. It records an event after each launch, which is one device call more,
+ * and the next launch waits for that event if it is on another stream.
+ * Elsewhere the library adds no order between streams; here memory is shared,
+ * so it does. With PHILOX_POOL_STRICT it never does. Then a launch on another
+ * stream than the pool's last one, which must still exist, is refused with
+ * PHILOX_ERROR_BUSY until philox_pool_join_streams() has moved the pool. The
+ * caller orders native launches, and readers of a graph's outputs on other
+ * streams. Between philox_graph_prologue() and philox_graph_epilogue() the
+ * launch is on the prologue's stream, or that stream waits for it before the
+ * epilogue; other streams are not given the launch's memory meanwhile. Graphs
+ * of one pool may be launched in any order if they do not read each other's
+ * results.
  *
  * Streams. Free memory can be reused at once on the stream it was freed on. A
- * session's streams are those that allocate and free in it: when it ends all of
- * them are joined, as a capture's are, and what they freed is for all to use.
+ * session's streams are those that allocate and free in it. When it ends all of
+ * them are joined, as a capture's are, and any of them can use what they freed.
+ *
  * Outside sessions, memory that was freed on one stream is used on another only
- * after philox_pool_join_streams() or, before the pool takes more from the
- * device in vain, after the pool has made the one wait for the other (the log
- * says so). So a stream that memory was freed on must live as long as the pool,
- * or until philox_pool_join_streams() has given what it freed to another.
- * Memory that the device gave for a request on one stream is that stream's in
- * the same way. No call here asks whether work has finished: which memory a
- * block gets never depends on time, and the same calls give the same places on
- * every device.
+ * after philox_pool_join_streams(), with one exception: where the device has no
+ * more memory to give, the pool makes the one stream wait for the other, and
+ * the log says so. So a stream that memory was freed on must exist as long as
+ * the pool, or until philox_pool_join_streams() has given what it freed to
+ * another. Memory that the device gave for a request on one stream is that
+ * stream's in the same way. No call here asks whether work has finished: which
+ * memory a block gets never depends on time, and the same calls give the same
+ * places on every device.
  *
  * Identity. Each block has an id that is never used again. Whether two buffers
  * are one is a question for their ids: an address that was freed and handed out
  * again is another buffer.
  *
- * A pool holds memory in segments: of their own from the device (plain), or in
- * one range of reserved addresses that is mapped as needed (expandable), where
- * neighbours grow together. Sizes are rounded up to 512 bytes. Nothing that a
- * living graph has seen is given back to the device. Of a graph whose handles
- * the caller has, adopted or by philox_graph_native(), CUDA says that it is
- * gone a little after it was destroyed, from another thread: until then its
+ * Segments. A pool holds memory in segments: of their own from the device
+ * (plain), or in one range of reserved addresses that is mapped as needed
+ * (expandable), where neighbours grow together. Sizes are rounded up to 512
+ * bytes. Nothing that a living graph has seen is given back to the device. CUDA
+ * destroys a graph whose handles the caller has (adopted, or asked for by
+ * philox_graph_native()) a little later, from another thread. Until then its
  * memory is not trimmed, and philox_pool_destroy() gives PHILOX_ERROR_BUSY.
  *
- * philox_context_save() does not save pools.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise. Messages name the pool
- * and the tag of the block.
+ * philox_context_save() does not save pools. Messages name the pool and the tag
+ * of the block.
  */
 #ifndef PHILOX_POOL_H
 #define PHILOX_POOL_H
@@ -125,23 +123,55 @@ struct philox_pool_desc {
 };
 
 /*
- * philox_pool_create() makes an empty pool. Errors: PHILOX_ERROR_INVALID (names
- * the field), PHILOX_ERROR_EXISTS (a pool of the context has the name),
- * PHILOX_ERROR_UNSUPPORTED (expandable, on a device without address spaces),
- * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
+ * Create an empty pool.
  *
- * philox_pool_destroy() gives all memory back; NULL is allowed. Blocks that are
- * still live are reported through the log, with their tags. Work that uses the
- * memory must have finished. Errors: PHILOX_ERROR_BUSY while a session is open
- * or a graph that was captured in one lives, which it names. Not legal during
- * capture. A pool is also destroyed with its context, whatever lives.
+ *   context  the context, which also destroys the pool if it ends first
+ *   options  describes the pool; copied
+ *   pool     written
  *
- * philox_pool_name() returns the name, which belongs to the pool ("" for NULL).
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID      an argument is NULL, or a field is wrong; the
+ *                             message names it
+ *   PHILOX_ERROR_EXISTS       a pool of the context has the name
+ *   PHILOX_ERROR_UNSUPPORTED  expandable, on a device without address spaces
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_create(
 	struct philox_context *context, const struct philox_pool_desc *options,
 	struct philox_pool **pool);
+
+/*
+ * Destroy a pool, and give all its memory back to the device.
+ *
+ *   pool  the pool, not used again; NULL does nothing
+ *
+ * Work that uses the memory must have finished. Blocks that are still live are
+ * reported through the log, with their tags. The end of the context destroys
+ * its pools in any case, even with graphs that would be refused here.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_BUSY  a session is open, or a graph that was captured in one
+ *                      still exists; the message names it
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any; no other call may use the pool.
+ */
 PHILOX_API enum philox_status philox_pool_destroy(struct philox_pool *pool);
+
+/*
+ * Return the name of a pool.
+ *
+ *   pool  the pool, or NULL
+ *
+ * Returns the name, which belongs to the pool; "" for NULL.
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API const char *philox_pool_name(const struct philox_pool *pool);
 
 /* --- blocks --------------------------------------------------------------- */
@@ -150,48 +180,70 @@ PHILOX_API const char *philox_pool_name(const struct philox_pool *pool);
 struct philox_pool_block {
 	uint64_t id; /* never used again */
 	void *address;
-	size_t size; /* as asked for */
+	size_t bytes; /* as asked for */
 };
 
 /*
- * philox_pool_alloc() allocates `size` > 0 bytes that may be used on `stream`
- * from this point on, with undefined content. `alignment` is a power of two, at
- * most 64 KiB (0: 512). `tag` says what it is for in messages and pictures
- * (copied, at most 31 bytes; NULL: ""). On a capturing stream the memory
- * belongs to the session of that capture, and is taken from the device, if it
- * must be, in relaxed mode; no capture is broken. Queries the stream's capture,
- * and calls the device for nothing else unless the pool grows.
+ * Allocate memory that work on a stream may use from this point on.
  *
- * Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_OVERFLOW (a size near 2^64),
- * PHILOX_ERROR_STATE (the stream is capturing, and its capture has no session
- * in this pool), PHILOX_ERROR_BUSY (the stream is not, but the pool's session
- * is a capture's), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_LIMIT (the
- * pool's limit is met), PHILOX_ERROR_MEMORY. Outside of captures, before that
- * last error, the context's other pools give back what no graph needs and the
- * device is asked once more; the message says what each pool holds. Legal
- * during capture.
+ *   pool       the pool
+ *   stream     the stream that will use it first
+ *   bytes      at least 1; rounded up to a multiple of 512
+ *   alignment  a power of two, at most 65536; 0: 512
+ *   tag        its purpose, for messages and pictures: copied, at most 31
+ *              bytes; NULL: ""
+ *   block      written: the handle
+ *
+ * The content is undefined. On a capturing stream the memory belongs to the
+ * session of that capture. If the pool must grow, it asks the device in relaxed
+ * mode, which breaks no capture. The call queries the stream's capture, and
+ * calls the device for nothing else unless the pool grows.
+ *
+ * Outside captures, before PHILOX_ERROR_MEMORY is returned, the context's other
+ * pools give back what no graph needs and the device is asked once more. The
+ * message says what each pool holds.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   bytes is 0, alignment is wrong, the tag is too long,
+ *                          or an argument is NULL
+ *   PHILOX_ERROR_OVERFLOW  bytes is near 2^64
+ *   PHILOX_ERROR_STATE     the stream captures, and its capture has no session
+ *                          in this pool
+ *   PHILOX_ERROR_BUSY      the stream does not capture, but the pool's session
+ *                          belongs to a capture
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   PHILOX_ERROR_LIMIT     the pool would grow beyond its limit
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_alloc(
-	struct philox_pool *pool, philox_stream stream, size_t size,
+	struct philox_pool *pool, philox_stream stream, size_t bytes,
 	size_t alignment, const char *tag, struct philox_pool_block *block);
 
 /*
- * philox_pool_free() frees the block that begins at `address` (NULL is allowed)
- * for reuse after this point of `stream`: all work on it that is on other
- * streams must be ordered before. Errors: PHILOX_ERROR_INVALID for an address
- * that is inside a block, freed already, or not the pool's: the message says
- * which, with the tag; PHILOX_ERROR_STATE, PHILOX_ERROR_BUSY and
- * PHILOX_ERROR_CAPTURE_INVALIDATED as above. Legal during capture.
+ * Free a block, for reuse after this point of a stream.
+ *
+ *   pool     the pool
+ *   stream   the stream; work on the block on other streams must be ordered
+ *            before this point of it
+ *   address  where the block begins; NULL does nothing
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the address is inside a block, freed already, or not
+ *                         the pool's; the message says which, with the tag
+ *   PHILOX_ERROR_STATE, PHILOX_ERROR_BUSY, PHILOX_ERROR_CAPTURE_INVALIDATED
+ *                         as philox_pool_alloc()
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_free(struct philox_pool *pool,
 					       philox_stream stream,
 					       void *address);
 
-/*
- * philox_pool_find() describes the live block that an address, which may be
- * inside it, belongs to. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_INVALID.
- * Legal during capture.
- */
+/* struct philox_pool_block_info describes a live block. */
 struct philox_pool_block_info {
 	size_t size; /* sizeof(this struct), set by the caller and kept */
 	uint64_t id;
@@ -202,27 +254,61 @@ struct philox_pool_block_info {
 	char tag[32];
 };
 
+/*
+ * Describe the live block that an address belongs to.
+ *
+ *   pool     the pool
+ *   address  any address in the block
+ *   info     written; its size must be set
+ *
+ * Returns PHILOX_OK, or an error; then *info is as it was.
+ * Errors:
+ *   PHILOX_ERROR_NOT_FOUND  no live block of the pool has this address
+ *   PHILOX_ERROR_INVALID    an argument is NULL, or the size is wrong
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_pool_find(
 	struct philox_pool *pool, const void *address,
 	struct philox_pool_block_info *info);
 
 /*
- * philox_pool_is_live() writes 1 if the live blocks are exactly those with the
- * n ids at `ids`, each once, in any order, else 0. Errors:
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * Tell whether the live blocks are exactly the given ones.
+ *
+ *   pool   the pool
+ *   ids    ids of blocks, each once, in any order
+ *   n_ids  how many; 0 asks whether the pool is empty
+ *   live   written: 1 if they are, else 0
+ *
+ * Returns PHILOX_OK, or an error; then *live is as it was.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_is_live(struct philox_pool *pool,
-						  const uint64_t *ids, size_t n,
-						  int *live);
+						  const uint64_t *ids,
+						  size_t n_ids, int *live);
 
 /*
- * philox_pool_join_streams() says that the caller has ordered two streams: what
- * was freed on `before` until now may be reused on `after`, and no longer on
- * `before`. If the pool's last launch or warm-up was on `before`, the next one
- * may be on `after`. Errors: PHILOX_ERROR_INVALID; PHILOX_ERROR_STATE and
- * PHILOX_ERROR_BUSY as philox_pool_alloc() for either stream;
- * PHILOX_ERROR_CAPTURE_ISOLATION if one of them captures and the other does
- * not. Legal during capture.
+ * Declare that the caller has ordered two streams.
+ *
+ *   pool    the pool
+ *   before  what was freed on it until now may be reused on `after`, and no
+ *           longer on it
+ *   after   the stream that waits for `before`
+ *
+ * If the pool's last launch or warm-up was on `before`, the next one may be on
+ * `after`.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID            an argument is wrong
+ *   PHILOX_ERROR_STATE, PHILOX_ERROR_BUSY
+ *                                   as philox_pool_alloc(), for either stream
+ *   PHILOX_ERROR_CAPTURE_ISOLATION  one stream captures, the other does not
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_join_streams(struct philox_pool *pool,
 						       philox_stream before,
@@ -231,38 +317,55 @@ PHILOX_API enum philox_status philox_pool_join_streams(struct philox_pool *pool,
 /* --- sessions ------------------------------------------------------------- */
 
 /*
- * philox_pool_session_begin() begins a session. On a stream that captures it is
- * that capture's, forks included, whoever began the capture; the graph it
+ * A pool has one session at a time, and a capture has at most one session in
+ * each pool. On a stream that captures, a session is that capture's, forks
+ * included, no matter which code began the capture. The graph that the capture
  * becomes, and all executable graphs made from it, keep the pool's memory
- * mapped. On another stream it is a warm-up's, which runs as a launch would: it
- * waits for the pool's last launch, and takes what is allocated and freed on
- * any stream that does not capture. The caller forks those from the session's
- * stream after its beginning, and joins them to it before its end. A pool has
- * one session at a time, and a capture one in each pool.
+ * mapped.
  *
- * philox_pool_session_end() ends it, before or after the end of the capture:
- * `went` is PHILOX_OK, or anything else if the capture or the warm-up has
- * failed. Then every block is as it was when the session began: those it
- * allocated are gone, those it freed are live; a graph of that capture is not
- * launched (PHILOX_ERROR_STATE). *report, which may be NULL, is written in
- * either case.
+ * On another stream a session is a warm-up's, which runs as a launch would. It
+ * waits for the pool's last launch, and takes what is allocated and freed on
+ * any stream that does not capture. The caller forks those streams from the
+ * session's stream after its beginning, and joins them to it before its end.
+ *
+ * A session that fails leaves every block as it was when the session began. The
+ * blocks that it allocated do not exist any more, and those that it freed are
+ * live again. A graph of such a capture is not launched (PHILOX_ERROR_STATE).
  *
  * If a capture is invalidated, or its graph is destroyed, before its session
- * has ended, the next call that uses the pool rolls the session back in the
- * same way, with a warning through the log; philox_pool_session_end() must
- * still be called and gives PHILOX_ERROR_CAPTURE_INVALIDATED unless `went` says
- * that it failed.
- *
- * Errors of begin: PHILOX_ERROR_EXISTS (the capture had its session),
- * PHILOX_ERROR_BUSY (a session is open; a warm-up, while another thread is in
- * philox_graph_launch(), or between prologue and epilogue; PHILOX_POOL_STRICT,
- * and the pool's last launch was on another stream),
- * PHILOX_ERROR_UNSUPPORTED (in a body, philox/graph.h),
- * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
- * Errors of end: PHILOX_ERROR_INVALID (the report's size; the session is still
- * open then), those of the device (the session is still open, too). A session
- * that has ended must not be used again. Legal during capture.
+ * has ended, the session has failed. The next call that uses the pool rolls it
+ * back, with a warning through the log, and philox_pool_session_end() must
+ * still be called.
  */
+
+/*
+ * Begin a session of a pool.
+ *
+ *   pool     the pool
+ *   stream   a stream that captures, or the stream of a warm-up
+ *   session  written; ended with philox_pool_session_end()
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_EXISTS       the capture has had its session in this pool
+ *   PHILOX_ERROR_BUSY         a session is open
+ *   PHILOX_ERROR_BUSY         of a warm-up: another thread launches a graph of
+ *                             the pool, or is between philox_graph_prologue()
+ *                             and philox_graph_epilogue(), or the pool is
+ *                             PHILOX_POOL_STRICT and its last launch was on
+ *                             another stream
+ *   PHILOX_ERROR_UNSUPPORTED  in the body of a conditional node
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
+PHILOX_API enum philox_status philox_pool_session_begin(
+	struct philox_pool *pool, philox_stream stream,
+	struct philox_pool_session **session);
+
+/* struct philox_pool_session_stats says what a session took. */
 struct philox_pool_session_stats {
 	size_t size;   /* sizeof(this struct), set by the caller and kept */
 	uint64_t peak; /* bytes that its blocks take in one piece of
@@ -274,46 +377,98 @@ struct philox_pool_session_stats {
 	uint64_t allocations, frees, growths;
 };
 
-PHILOX_API enum philox_status philox_pool_session_begin(
-	struct philox_pool *pool, philox_stream stream,
-	struct philox_pool_session **session);
+/*
+ * End a session, before or after the end of its capture.
+ *
+ *   session  the session, not used again if this returns PHILOX_OK or
+ *            PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   result   PHILOX_OK, or anything else if the capture or warm-up has failed
+ *   stats    written, whatever the result is; its size must be set; may be NULL
+ *
+ * Returns PHILOX_OK, or an error.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the size in *stats is wrong; the session is still
+ *                         open
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *                         the session was rolled back, and `result` is
+ *                         PHILOX_OK; the session has ended
+ *   those of the device; the session is still open
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_pool_session_end(
-	struct philox_pool_session *session, enum philox_status went,
-	struct philox_pool_session_stats *report);
+	struct philox_pool_session *session, enum philox_status result,
+	struct philox_pool_session_stats *stats);
 
 /* --- checkpoints ---------------------------------------------------------- */
 
 /*
- * philox_pool_checkpoint_create() records which blocks are live, with their
- * places, ids and tags; at most 64 bytes of host memory each. The caller
- * destroys the checkpoint with philox_pool_checkpoint_destroy() (NULL is
- * allowed; legal after the pool's end, too). Errors: PHILOX_ERROR_BUSY (a
- * session is open), PHILOX_ERROR_MEMORY. Legal during capture.
+ * Record which blocks are live, with their places, ids and tags.
+ *
+ *   pool        the pool
+ *   checkpoint  written; destroyed with philox_pool_checkpoint_destroy(). It
+ *               takes at most 64 bytes of host memory for each block
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL
+ *   PHILOX_ERROR_BUSY     a session is open
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint);
-PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
-	struct philox_pool_checkpoint *kept);
 
 /*
- * philox_pool_restore() puts blocks back as they were. Afterwards exactly the
- * n_live blocks with the ids at `live` are live, all of them of the checkpoint,
- * in their places; other blocks of the checkpoint are freed. Work on blocks
- * that are freed here, or by a capture that did not allocate them, must have
- * been ordered before the pool's last launch or warm-up, or have finished.
- * Blocks that are live now and not in the checkpoint must be declared
- * dead: their ids are at `dead` (ids of blocks that are freed already may be,
- * too). Memory that was taken from the device since stays, free. Contents do
- * not change.
+ * Destroy a checkpoint. The pool's blocks do not change.
  *
- * Errors, with nothing changed: PHILOX_ERROR_BUSY (a session is open; memory
- * was freed on another stream than the pool's last launch: see
- * philox_pool_join_streams()), PHILOX_ERROR_MISMATCH (another pool's
- * checkpoint), PHILOX_ERROR_STALE (memory was trimmed since),
- * PHILOX_ERROR_NOT_FOUND (an id that is not in the checkpoint, or was never
- * issued), PHILOX_ERROR_STATE (live blocks that are neither in the checkpoint
- * nor declared dead, with their tags), PHILOX_ERROR_INVALID (an id twice),
- * PHILOX_ERROR_MEMORY. Legal during capture.
+ *   checkpoint  the checkpoint, not used again; NULL does nothing. Its pool may
+ *               be destroyed already
+ *
+ * Returns PHILOX_OK.
+ * Errors:
+ *   none
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
+PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
+	struct philox_pool_checkpoint *checkpoint);
+
+/*
+ * Put blocks back in their places of a checkpoint.
+ *
+ *   pool        the pool
+ *   checkpoint  one of this pool
+ *   live        ids of blocks of the checkpoint that are live afterwards
+ *   n_live      how many
+ *   dead        ids of blocks that are live now and not in the checkpoint; all
+ *               such blocks must be here. Blocks freed already may be, too
+ *   n_dead      how many
+ *
+ * Afterwards exactly the blocks of `live` are live, in their places, with their
+ * ids. All other blocks are free. Memory that was taken from the device since
+ * stays with the pool. Contents do not change.
+ *
+ * Some blocks are freed here, and others by a capture that did not allocate
+ * them. Work on either must have been ordered before the pool's last launch or
+ * warm-up, or have finished.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_BUSY       a session is open, or memory was freed on another
+ *                           stream than the pool's last launch: see
+ *                           philox_pool_join_streams()
+ *   PHILOX_ERROR_MISMATCH   the checkpoint is another pool's
+ *   PHILOX_ERROR_STALE      memory was trimmed since
+ *   PHILOX_ERROR_NOT_FOUND  an id in `live` is not in the checkpoint, or one in
+ *                           `dead` was never issued
+ *   PHILOX_ERROR_STATE      blocks are live that are neither in the checkpoint
+ *                           nor in `dead`; the message has their tags
+ *   PHILOX_ERROR_INVALID    an id is there twice, or an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_restore(
 	struct philox_pool *pool,
@@ -323,34 +478,52 @@ PHILOX_API enum philox_status philox_pool_restore(
 /* --- memory from the device ----------------------------------------------- */
 
 /*
- * philox_pool_reserve() takes memory from the device ahead, so that at least
- * `bytes` are free in one piece. Errors: PHILOX_ERROR_INVALID (0),
- * PHILOX_ERROR_LIMIT, PHILOX_ERROR_MEMORY, those of the device. Legal during
- * capture.
+ * Take memory from the device ahead of its use.
  *
- * philox_pool_trim() gives back to the device what is wholly free and was taken
- * from it after all graphs that live were captured; *trimmed, if not NULL, is
- * how many bytes that were. Checkpoints of before cannot be restored if there
- * were any. Waits for the device. Errors: PHILOX_ERROR_BUSY (a session is open,
- * or a capture that the context knows), those of the device. Not legal during
- * capture, as philox_memory_free() is not.
+ *   pool   the pool
+ *   bytes  so many are free in one piece afterwards; at least 1
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  bytes is 0, or pool is NULL
+ *   PHILOX_ERROR_LIMIT    the pool would grow beyond its limit
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_reserve(struct philox_pool *pool,
 						  uint64_t bytes);
+
+/*
+ * Give memory that no graph needs back to the device.
+ *
+ *   pool     the pool
+ *   trimmed  written: how many bytes; may be NULL
+ *
+ * It gives back what is wholly free and was taken from the device after the
+ * capture of the last graph that still exists. If there was any, older
+ * checkpoints cannot be restored. The call waits for the device.
+ *
+ * Returns PHILOX_OK, or an error.
+ * Errors:
+ *   PHILOX_ERROR_BUSY  a session is open, or a capture that the context knows
+ *   those of the device
+ * During capture: not legal on a thread that is capturing, as
+ * philox_memory_free() is not.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_pool_trim(struct philox_pool *pool,
 					       uint64_t *trimmed);
 
-/* --- to be seen ----------------------------------------------------------- */
+/* --- statistics and checks ------------------------------------------------ */
 
-/*
- * philox_pool_get_stats() writes what a pool holds, in bytes unless it says
- * otherwise. Errors: PHILOX_ERROR_INVALID. Legal during capture.
- */
+/* struct philox_pool_stats says what a pool holds: bytes, and then counts. */
 struct philox_pool_stats {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
 	uint64_t reserved; /* addresses */
 	uint64_t mapped;   /* taken from the device */
-	uint64_t live;     /* in live blocks, rounded up and zones included */
+	uint64_t live;     /* in live blocks, rounded up and guards included */
 	uint64_t requested;    /* of that, as asked for */
 	uint64_t pinned;       /* mapped when a living graph was captured */
 	uint64_t largest_free; /* in one piece */
@@ -368,35 +541,84 @@ struct philox_pool_stats {
 	uint64_t waits;     /* that the pool has put on streams */
 };
 
+/*
+ * Write what a pool holds.
+ *
+ *   pool   the pool
+ *   stats  written; its size must be set
+ *
+ * Returns PHILOX_OK, or an error; then *stats is as it was.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL, or the size is wrong
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_pool_get_stats(
-	struct philox_pool *pool, struct philox_pool_stats *statistics);
+	struct philox_pool *pool, struct philox_pool_stats *stats);
 
 /*
- * philox_pool_snapshot_text() writes a pool as a text that ends with a NUL, and
- * its size without that (`size` may be NULL); the caller frees it with free().
- * philox_pool_snapshot() writes it to a file, completely or not at all. It has
- * segments and blocks by place, never an address, and a checksum; `philox
- * inspect` sums one up and draws it. Its form is in Note [Snapshot] in
- * graph/pool/pool.h. Errors: PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY,
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * Write a pool as a text.
+ *
+ *   pool   the pool
+ *   text   written: the text, with a NUL at its end; the caller frees it with
+ *          free()
+ *   bytes  written: its size without the NUL; may be NULL
+ *
+ * The text has segments and blocks by place, never an address, and a checksum.
+ * `philox inspect` sums it up and draws it. Note [Snapshot] in
+ * graph/pool/pool.h has its form.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_snapshot_text(
-	struct philox_pool *pool, char **text, size_t *size);
+	struct philox_pool *pool, char **text, size_t *bytes);
+
+/*
+ * Write the text of philox_pool_snapshot_text() to a file.
+ *
+ *   pool  the pool
+ *   path  the file, which is written completely or not at all
+ *
+ * Returns PHILOX_OK, or an error; then a file of this name is as it was.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL
+ *   PHILOX_ERROR_FILE     the file cannot be written
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 						   const char *path);
 
 /*
- * philox_pool_check_guards() looks for work that wrote outside its block: waits
- * for the stream and looks at the zones before and after each live block
- * (PHILOX_POOL_GUARDS; a pool without them is always fine). A block of a
- * capture has its zones after the first launch of its graph; one that a restore
+ * Look for work that wrote outside its block.
+ *
+ *   pool    a pool made with PHILOX_POOL_GUARDS; any other is always fine
+ *   stream  the call waits for it; work on other streams must have finished
+ *
+ * It reads the 512 bytes before and after each live block. Those of a capture's
+ * block are valid after the first launch of its graph. A block that a restore
  * brings back has what was written there meanwhile, and looks as if it was
- * overrun. Work on other streams must have finished. Errors:
- * PHILOX_ERROR_STATE, which names tag, id, and how far outside the first byte
- * is that was written; PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is
- * capturing), PHILOX_ERROR_BUSY (a capture's session is open: its zones are not
- * written yet), PHILOX_ERROR_MEMORY, those of the device. Not legal during
- * capture.
+ * overrun.
+ *
+ * Returns PHILOX_OK, or an error.
+ * Errors:
+ *   PHILOX_ERROR_STATE   something was written there; the message has the
+ *                        block's tag and id, and how far outside the first
+ *                        byte is
+ *   PHILOX_ERROR_BUSY    a capture's session is open: its guards are not
+ *                        written yet
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                        the stream is capturing
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_check_guards(struct philox_pool *pool,
 						       philox_stream stream);

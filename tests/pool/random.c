@@ -67,20 +67,20 @@ static size_t body(struct program *p, int value, unsigned char *out)
 		block = make_block(p->pool, branch[i], some_bytes(p));
 		if (below(p, 3) == 0) { /* a temporary, used again at once */
 			OK(philox_memory_set(f->device, branch[i],
-					     block.address, 0, block.size));
+					     block.address, 0, block.bytes));
 			OK(philox_pool_free(p->pool, branch[i], block.address));
 			block = make_block(p->pool, branch[i], some_bytes(p));
 		}
 		blocks[i] = block;
 		OK(philox_memory_set(f->device, branch[i], block.address, value,
-				     block.size));
+				     block.bytes));
 	}
 	for (unsigned i = 0; i < n; i++) {
-		if (bytes + blocks[i].size > MOST)
+		if (bytes + blocks[i].bytes > MOST)
 			continue;
 		OK(philox_memory_copy(f->device, branch[i], out + bytes,
-				      blocks[i].address, blocks[i].size));
-		bytes += blocks[i].size;
+				      blocks[i].address, blocks[i].bytes));
+		bytes += blocks[i].bytes;
 		OK(philox_pool_free(p->pool, branch[i], blocks[i].address));
 		blocks[i].address = NULL;
 	}
@@ -200,7 +200,7 @@ static void check_statics(struct program *p)
 	cr_assert(live);
 	for (int i = 0; i < STATICS; i++)
 		cr_assert(holds_value(p->f, p->statics[i].address,
-				      p->statics[i].size, 200 + i));
+				      p->statics[i].bytes, 200 + i));
 }
 
 static void begin(struct program *p)

@@ -325,7 +325,7 @@ POOL_PROMISE(pool_session, takes_a_report_of_a_size_that_can_be)
 	report.size = 8;
 	FAILS(philox_pool_session_end(session, PHILOX_OK, &report),
 	      PHILOX_ERROR_INVALID);
-	NAMES("report");
+	NAMES("stats");
 	report.size = sizeof(report);
 	OK(philox_pool_session_end(session, PHILOX_OK, &report));
 	FAILS(philox_pool_session_end(NULL, PHILOX_OK, NULL),

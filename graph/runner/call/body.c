@@ -203,7 +203,7 @@ static struct run_block *find_run_block(const struct run *run,
 		uintptr_t begin = (uintptr_t)block->block.address;
 
 		if (!block->freed && at >= begin &&
-		    at - begin < block->block.size)
+		    at - begin < block->block.bytes)
 			return block;
 	}
 	return NULL;
@@ -311,7 +311,7 @@ static enum philox_status place_output(struct run *run, size_t index,
 		made->id = block->block.id;
 		made->range = block->range;
 		return is_in(made->address, made->bytes, block->block.address,
-			     block->block.size)
+			     block->block.bytes)
 			       ? PHILOX_OK
 			       : refuse_output(run, index, PHILOX_ERROR_INVALID,
 					       "ends beyond its memory");

@@ -284,7 +284,7 @@ static void check_live(const struct story *story,
 				    &info));
 		block = block_at(snapshot, &info, snapshot_margin(snapshot));
 		cr_assert(block && block->number);
-		cr_assert_eq(block->size, story->live[i].size);
+		cr_assert_eq(block->size, story->live[i].bytes);
 		cr_assert_str_eq(block->tag, info.tag);
 	}
 	cr_assert_eq(snapshot->figures.blocks, live);

@@ -8,15 +8,16 @@ sed -n '/^#   awk/,/renames.sed$/s/^#   *//p' doc/renames.txt >"$WORK/make"
 (. "$WORK/make" && mv renames.sed "$WORK")
 awk '/^#/ || NF != 2 {next} /^[-+]/ {exit} {print}' doc/renames.txt \
 	>"$WORK/pairs"
-{
-	grep -E '^[-+] philox_' doc/renames.txt | grep -oE 'philox_[a-z0-9_]+'
-	sed -n 's/^- struct [a-z_]*: //p' doc/renames.txt | tr -s ', ' '\n'
-} | sort -u >"$WORK/calls"
+grep -E '^[-+] philox_' doc/renames.txt | grep -oE 'philox_[a-z0-9_]+' |
+	sort -u >"$WORK/calls"
+sed -n 's/^- struct [a-z_]*: //p' doc/renames.txt | tr -s ', ' '\n' |
+	sort -u | sed 's/.*/(\\.|->)&\\b/' >"$WORK/members"
 
 # makes_a_script: a line for each pair
 makes_a_script()
 {
 	[ -s "$WORK/pairs" ] && [ -s "$WORK/calls" ] &&
+		[ -s "$WORK/members" ] &&
 		[ "$(wc -l <"$WORK/renames.sed")" = "$(wc -l <"$WORK/pairs")" ]
 }
 
@@ -37,14 +38,16 @@ no_old_name()
 	return $status
 }
 
-# explained FILE ERRORS: each error is within four lines of a call or member
-# of the tables
+# explained FILE ERRORS: each error is within four lines of a call of the second
+# table, or of a member of the third after a point or an arrow
 explained()
 {
 	status=0
 	while IFS=: read -r _ line _ rest; do
-		sed -n "$((line > 3 ? line - 3 : 1)),${line}p" "$1" |
-			grep -qwFf "$WORK/calls" ||
+		sed -n "$((line > 3 ? line - 3 : 1)),${line}p" "$1" \
+			>"$WORK/lines"
+		grep -qwFf "$WORK/calls" "$WORK/lines" ||
+			grep -qEf "$WORK/members" "$WORK/lines" ||
 			{ echo "$1:$line: $rest"; status=1; }
 	done <"$2"
 	return $status

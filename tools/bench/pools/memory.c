@@ -46,7 +46,7 @@ static struct philox_pool_block take_bytes(struct use *of, size_t bytes)
 		return block;
 	of->status = philox_pool_alloc(of->pool, of->bench->stream, bytes, 0,
 				       "bench", &block);
-	of->live += block.size;
+	of->live += block.bytes;
 	if (of->live > of->peak)
 		of->peak = of->live;
 	return block;
@@ -58,7 +58,7 @@ static void give_bytes(struct use *of, struct philox_pool_block block)
 		return;
 	of->status =
 		philox_pool_free(of->pool, of->bench->stream, block.address);
-	of->live -= block.size;
+	of->live -= block.bytes;
 }
 
 static void forward_layer(struct use *of, size_t tokens,
@@ -79,7 +79,7 @@ static void backward_layer(struct use *of,
 			   struct philox_pool_block *gradient)
 {
 	for (size_t i = N_KEPT; i-- > 0;) {
-		struct philox_pool_block below = take_bytes(of, blocks[i].size);
+		struct philox_pool_block below = take_bytes(of, blocks[i].bytes);
 
 		give_bytes(of, *gradient);
 		give_bytes(of, blocks[i]);
