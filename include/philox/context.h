@@ -95,10 +95,10 @@ enum philox_log_level {
  * the end.
  */
 struct philox_log_entry {
-	uint32_t level;  /* enum philox_log_level */
-	uint32_t status; /* enum philox_status, when level is ERROR */
-	const char *event;         /* "error", "capture begun", ... */
-	const char *text;          /* a sentence that names everything */
+	uint32_t level;    /* enum philox_log_level */
+	uint32_t status;   /* enum philox_status, when level is ERROR */
+	const char *event; /* "error", "capture begun", ... */
+	const char *text;  /* a sentence that names everything */
 	const char *device;
 	const char *region;
 	const char *op;

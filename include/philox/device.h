@@ -24,31 +24,34 @@
  * was compiled: with per-thread default streams, where 0 means another stream
  * to CUDA, pass PHILOX_STREAM(stream).
  *
- * Errors of all functions here, listed once: PHILOX_ERROR_INVALID (a null
- * pointer, a size of 0, an unknown name or handle; the message says which; a
- * host device looks every handle up before it follows it, and says what a wrong
- * one is if it knows; on a cuda device CUDA decides), PHILOX_ERROR_MEMORY,
- * PHILOX_ERROR_DEVICE (an error that the device reported), and, on a stream
- * that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its capture was
- * invalidated. Each function lists its further errors.
+ * Errors of all functions here ("those of all functions here" below):
  *
- * Thread rule: every function may be called from any thread. "Legal during
- * capture" below means: legal on a thread with a capture of mode GLOBAL or
- * THREAD_LOCAL under way. A call that is not returns
+ *   PHILOX_ERROR_INVALID  a null pointer, a size of 0, or an unknown name or
+ *                         handle; the message says which. A host device looks
+ *                         every handle up before it uses it, and says what a
+ *                         wrong one is if it knows; on a cuda device CUDA
+ *                         decides
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_DEVICE   an error that the device reported
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *                         the stream's capture was invalidated
+ *
+ * "During capture: legal" means legal on a thread with a capture of mode GLOBAL
+ * or THREAD_LOCAL in progress. A call that is not legal returns
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED and, as in CUDA, invalidates the capture.
  *
- * After fork() the child cannot use a device that was opened before: the
- * threads of its streams are not there, and CUDA does not work in the child.
- * Calls on the device, and on contexts, regions, passes, tables and graphs made
- * on it, give PHILOX_ERROR_STATE and change nothing; they never wait, whatever
- * the parent's other threads were doing. So do philox_context_destroy() and
- * philox_device_close(): what the objects hold goes when the child ends, by
- * exit(), _exit() or exec. philox_region_cell_count() is 0 there
- * and philox_region_cell_index() SIZE_MAX; other calls that return a name,
- * number or handle still do, and the memory of a host device is there, as the
- * child's own copy. The child may open a host device of its own and make
- * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
- * or vfork() is not recognised: it may only call exec.
+ * After fork() the child cannot use a device that was opened before: its
+ * streams have no threads in the child, and CUDA does not work there. Calls on
+ * the device, and on contexts, regions, passes, tables and graphs made on it,
+ * give PHILOX_ERROR_STATE and change nothing. They never wait, whatever the
+ * parent's other threads were doing. So do philox_context_destroy() and
+ * philox_device_close(): what the objects hold is freed when the child ends, by
+ * exit(), _exit() or exec. philox_region_cell_count() is 0 there and
+ * philox_region_cell_index() SIZE_MAX. Other calls that return a name, number
+ * or handle still do, and the child has its own copy of a host device's memory.
+ * The child may open a host device of its own and make contexts on it. The
+ * parent notices nothing. A child made by _Fork(), clone() or vfork() is not
+ * recognised: it may only call exec.
  */
 #ifndef PHILOX_DEVICE_H
 #define PHILOX_DEVICE_H
@@ -89,81 +92,148 @@ typedef struct CUgraphExec_st *philox_native_exec; /* cudaGraphExec_t */
 /* --- devices ------------------------------------------------------------ */
 
 /*
- * philox_device_count() writes how many devices of a family ("host", "cuda")
- * can be opened. Without a driver or a GPU, "cuda" gives
- * PHILOX_ERROR_NO_DEVICE and the reason; in a build without CUDA,
- * PHILOX_ERROR_UNSUPPORTED. Legal during capture.
+ * Write how many devices of a family can be opened.
+ *
+ *   family  "host" or "cuda"
+ *   count   written
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_NO_DEVICE    "cuda" without a driver or a GPU; the message has
+ *                             the reason
+ *   PHILOX_ERROR_UNSUPPORTED  "cuda" in a build without CUDA
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_count(const char *family,
 						  unsigned *count);
 
 /*
- * philox_device_open() opens a device by name (see above). The caller closes
- * it with philox_device_close(). Errors: PHILOX_ERROR_INVALID (no device can
- * have this name, whatever the build and the machine, "cuda:-1" for instance;
- * for a host device also PHILOX_SIMD in the
- * environment, which may name the instruction set of fills: scalar, avx2 or
- * avx512, if it names another one or one that the CPU lacks; a process reads it
- * once, when it opens its first host device), PHILOX_ERROR_NO_DEVICE,
- * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. A host device may be opened
- * during captures on other devices. Opening a cuda device loads kernels: open
- * it before capturing.
+ * Open a device.
+ *
+ *   name    see the names above
+ *   device  written; closed with philox_device_close()
  *
  * An open cuda device retains its GPU's primary context. cudaDeviceReset()
  * still destroys everything that was made there: after it the device can only
- * be closed.
+ * be closed. Opening a cuda device loads kernels: open it before capturing.
+ *
+ * The environment's PHILOX_SIMD may name the instruction set of a host device's
+ * fills: scalar, avx2 or avx512. A process reads it once, when it opens its
+ * first host device.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID      no device can have this name, on any machine and
+ *                             in any build ("cuda:-1"); or PHILOX_SIMD names
+ *                             another instruction set, or one that the CPU
+ *                             lacks
+ *   PHILOX_ERROR_NO_DEVICE    there is no such GPU, or no driver
+ *   PHILOX_ERROR_UNSUPPORTED  "cuda" in a build without CUDA
+ *   those of all functions here
+ * During capture: legal for a host device, while other devices capture; not for
+ * a cuda one.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_open(const char *name,
 						 struct philox_device **device);
 
 /*
- * philox_device_close() closes a device; NULL is allowed. While a context that
- * was made on it is not destroyed it returns PHILOX_ERROR_BUSY, says how many
- * there are, and changes nothing. Nothing else keeps a device open: on the host
- * device streams, events, memory, native graphs and executable graphs go with
- * it, once the work that is queued has run. On a cuda device they are CUDA's,
- * and live as long as the GPU's primary context, which is released here. Not
- * legal during captures on the device: a host device refuses as above; on a
- * cuda device nothing notices, and the capture is lost if nothing else holds
- * the primary context. No other call may use the device meanwhile or later.
+ * Close a device.
+ *
+ *   device  the device, not used again; NULL does nothing
+ *
+ * Only contexts keep a device open. On a host device streams, events, memory,
+ * native graphs and executable graphs end with it, when the queued work has
+ * run. On a cuda device they belong to CUDA, and exist as long as the GPU's
+ * primary context, which is released here.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_BUSY  a context that was made on it is not destroyed; the
+ *                      message says how many
+ *   those of all functions here
+ * During capture: not legal during captures on the device. A host device
+ * refuses. On a cuda device nothing notices, and the capture is lost if nothing
+ * else retains the primary context.
+ * Threads: any; no other call may use the device then or later.
  */
 PHILOX_API enum philox_status philox_device_close(struct philox_device *device);
 
 /*
- * philox_device_name() returns the name the device was opened with;
- * philox_device_description() one line about the hardware. Both belong to the
- * device. Legal during capture.
+ * Return the name that a device was opened with.
+ *
+ *   device  the device
+ *
+ * Returns a string that belongs to the device.
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API const char *philox_device_name(const struct philox_device *device);
+
+/*
+ * Return one line about the hardware of a device.
+ *
+ *   device  the device
+ *
+ * Returns a string that belongs to the device.
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API const char *philox_device_description(
 	const struct philox_device *device);
 
 /*
- * philox_device_is_host() is 1 for a host device, 0 for a cuda one: your own
- * work goes through philox_stream_launch_host() on a host device and through
- * kernels on a cuda one. Legal during capture.
+ * Tell whether a device is a host device.
+ *
+ *   device  the device
+ *
+ * Your own work is put on a host device by philox_stream_launch_host(), and on
+ * a cuda one as kernels.
+ *
+ * Returns 1 for a host device, 0 for a cuda one.
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API int philox_device_is_host(const struct philox_device *device);
 
 /*
- * philox_device_set_threads() sets how many threads one fill on a host device
- * may use, the stream's own included: 1 .. 256; the default is 1. Large fills
- * are cut into parts of 1 MiB and more; the numbers are the same. Fills in
- * other libraries' layouts, fills of tables of rows (philox/rows.h) and
- * sampling (philox/rows.h) use one. A fill that is on a stream or in a graph
- * already keeps the limit it had. A cuda device accepts and ignores it. Errors:
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * Set how many threads one fill on a host device may use.
+ *
+ *   device   the device; a cuda one accepts the number and ignores it
+ *   threads  1 .. 256, the thread of the stream included; 1 until it is set
+ *
+ * Large fills are cut into parts of at least 1 MiB; the numbers are the same.
+ * Fills in other libraries' layouts, fills of tables of rows and sampling use
+ * one thread. A fill that is on a stream or in a graph already keeps its limit.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the number is out of range
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_set_threads(
 	struct philox_device *device, unsigned threads);
 
 /*
- * philox_device_synchronize() waits for everything on the device. Not legal
- * while any capture on the device is in progress, of whatever thread and in
- * whatever mode, relaxed mode included: it gives
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED, and those captures are invalidated (a host
- * device breaks them all; CUDA does not say which it breaks). Where other
- * threads may be capturing, wait for streams or events instead.
+ * Wait for all work on a device.
+ *
+ *   device  the device
+ *
+ * Where other threads may be capturing, wait for streams or events instead.
+ *
+ * Returns PHILOX_OK, or an error: that of queued work which failed, too.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         a capture is in progress on the device
+ *   those of all functions here
+ * During capture: not legal while any capture on the device is in progress, of
+ * any thread and mode, relaxed mode included. Those captures are invalidated: a
+ * host device invalidates all of them, CUDA does not say which.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_synchronize(
 	struct philox_device *device);
@@ -197,49 +267,112 @@ PHILOX_API enum philox_status philox_device_synchronize(
  */
 
 /*
- * philox_memory_alloc() allocates `size` > 0 bytes of device memory, aligned to
- * 256 bytes, with undefined content; philox_memory_free() frees it and accepts
- * NULL. Free waits for work that may use the memory, as cudaFree does. Neither
- * is legal during capture, but alloc is in relaxed mode
- * (philox_capture_exchange_mode()).
+ * Allocate device memory, aligned to 256 bytes.
+ *
+ *   device  the device
+ *   bytes   at least 1
+ *   memory  written; freed with philox_memory_free()
+ *
+ * The content is undefined.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the thread is capturing
+ *   those of all functions here
+ * During capture: legal in relaxed mode only (philox_capture_exchange_mode()).
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_memory_alloc(struct philox_device *device,
-						  size_t size, void **memory);
+						  size_t bytes, void **memory);
+
+/*
+ * Free device memory.
+ *
+ *   device  the device
+ *   memory  of philox_memory_alloc(); NULL does nothing
+ *
+ * The call waits for work that may use the memory, as cudaFree() does.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the thread is capturing
+ *   those of all functions here
+ * During capture: not legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
 						 void *memory);
 
 /*
- * philox_device_memory_info() writes how many bytes of the device's memory are
- * free, and how many it has; either output may be NULL, not both. Other
- * programs use the memory too, so an allocation of what is free may fail. On a
- * host device these are the machine's, or what philox_device_limit_memory() of
- * philox/device.h set. Legal during capture.
+ * Write how many bytes of a device's memory are free, and how many it has.
+ *
+ *   device       the device
+ *   free_bytes   written; may be NULL if the other is not
+ *   total_bytes  written; may be NULL if the other is not
+ *
+ * Other programs use the memory too, so an allocation of what is free may fail.
+ * On a host device these are the machine's, or those of
+ * philox_device_limit_memory().
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_memory_info(
 	struct philox_device *device, size_t *free_bytes, size_t *total_bytes);
 
 /*
- * philox_memory_copy() copies `size` bytes in stream order; either side may be
- * device memory or plain memory of the process. Plain memory must stay valid
- * until the copy has run (if captured: for as long as the graph may be
- * launched). Recorded as one node during capture. Errors: PHILOX_ERROR_INVALID
- * also for a side that ends outside the allocation it begins in (host devices).
+ * Copy bytes in stream order.
+ *
+ *   device       the device
+ *   stream       the stream
+ *   destination  device memory, or memory of the process
+ *   source       the same
+ *   bytes        at least 1
+ *
+ * Memory of the process must be valid until the copy has run; if it is
+ * captured, as long as the graph may be launched.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  also: a side ends outside the allocation that it
+ *                         begins in (host devices)
+ *   those of all functions here
+ * During capture: legal; it becomes one node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
 						 philox_stream stream,
 						 void *destination,
 						 const void *source,
-						 size_t size);
+						 size_t bytes);
 
 /*
- * philox_memory_set() sets `size` bytes of device memory to `value` in stream
- * order. Recorded as one node during capture. Errors: as philox_memory_copy();
- * host:strict also refuses memory that is not the device's.
+ * Set bytes of device memory to a value, in stream order.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   memory  device memory
+ *   value   of each byte, 0 .. 255
+ *   bytes   at least 1
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  also: the bytes end outside the allocation that they
+ *                         begin in (host devices), or are not the device's
+ *                         (host:strict)
+ *   those of all functions here
+ * During capture: legal; it becomes one node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_memory_set(struct philox_device *device,
 						philox_stream stream,
 						void *memory, int value,
-						size_t size);
+						size_t bytes);
 
 /* --- streams and events -------------------------------------------------- */
 
@@ -250,61 +383,181 @@ enum philox_stream_flags {
 };
 
 /*
- * philox_stream_create() makes a stream; the caller destroys it. Legal during
- * capture. philox_stream_destroy() lets queued work finish and then frees the
- * stream; NULL is allowed; not legal while the stream itself is capturing
- * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, which invalidates that capture; the stream
- * is not destroyed).
+ * Create a stream.
+ *
+ *   device  the device
+ *   flags   0, or PHILOX_STREAM_BLOCKING
+ *   stream  written; destroyed with philox_stream_destroy()
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_stream_create(struct philox_device *device,
 						   unsigned flags,
 						   philox_stream *stream);
+
+/*
+ * Destroy a stream, after its queued work has run.
+ *
+ *   device  the device
+ *   stream  the stream, not used again; NULL does nothing
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the stream is capturing; the capture is invalidated
+ *   those of all functions here
+ * During capture: legal for another stream than those of the capture.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_stream_destroy(
 	struct philox_device *device, philox_stream stream);
 
 /*
- * philox_stream_synchronize() waits until all work queued on the stream has
- * run; philox_stream_query() tells whether it has (PHILOX_NOT_READY if not).
- * Neither is legal on a stream that is capturing
- * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, invalidates); both are legal on another
- * stream during capture. Both return the error if queued work has failed.
+ * Wait until all work queued on a stream has run.
+ *
+ *   device  the device
+ *   stream  the stream
+ *
+ * Returns PHILOX_OK, or an error: that of queued work which failed, too.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the stream is capturing; the capture is invalidated
+ *   those of all functions here
+ * During capture: legal for a stream that is not capturing.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_stream_synchronize(
 	struct philox_device *device, philox_stream stream);
+
+/*
+ * Tell whether all work queued on a stream has run.
+ *
+ *   device  the device
+ *   stream  the stream
+ *
+ * Returns PHILOX_OK if it has, PHILOX_NOT_READY if not, or an error: that of
+ * queued work which failed, too.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the stream is capturing; the capture is invalidated
+ *   those of all functions here
+ * During capture: legal for a stream that is not capturing.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_stream_query(struct philox_device *device,
 						  philox_stream stream);
 
 /*
- * philox_event_create() makes an event without timing; the caller destroys it
- * (NULL is allowed). philox_event_record() records a point of a stream in it;
- * philox_event_wait() makes a stream wait for the point recorded last (it does
- * not wait for an event that was never recorded). Recording and waiting within
- * a capture make edges of its graph: a stream that waits for an event of a
- * capture joins the capture. Errors: a stream of one capture waits for an event
- * of another (PHILOX_ERROR_CAPTURE_MERGE) or of none
- * (PHILOX_ERROR_CAPTURE_ISOLATION), which invalidates the captures involved; an
- * event of a capture that has ended (PHILOX_ERROR_CAPTURED_EVENT). Creating and
- * destroying is legal during capture.
+ * Create an event without timing.
+ *
+ *   device  the device
+ *   event   written; destroyed with philox_event_destroy()
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_event_create(struct philox_device *device,
 						  philox_event *event);
+
+/*
+ * Destroy an event.
+ *
+ *   device  the device
+ *   event   the event, not used again; NULL does nothing
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_event_destroy(struct philox_device *device,
 						   philox_event event);
+
+/*
+ * Record the present point of a stream in an event.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   event   holds this point instead of the one before
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal; within a capture it makes edges of the graph.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_event_record(struct philox_device *device,
 						  philox_stream stream,
 						  philox_event event);
+
+/*
+ * Make a stream wait for the point that was recorded last in an event.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   event   the event; one that was never recorded is not waited for
+ *
+ * A stream that waits for an event of a capture joins that capture.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_MERGE
+ *                         the streams belong to different captures, which are
+ *                         invalidated
+ *   PHILOX_ERROR_CAPTURE_ISOLATION
+ *                         the stream captures and the event was recorded
+ *                         outside captures; the capture is invalidated
+ *   PHILOX_ERROR_CAPTURED_EVENT
+ *                         the event was recorded in a capture that has ended
+ *   those of all functions here
+ * During capture: legal; within a capture it makes edges of the graph.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_event_wait(struct philox_device *device,
 						philox_stream stream,
 						philox_event event);
 
 /*
- * philox_event_synchronize() waits for the recorded point, philox_event_query()
- * tells whether it was reached (PHILOX_NOT_READY if not). On an event recorded
- * in a capture both give PHILOX_ERROR_CAPTURED_EVENT and invalidate that
- * capture. Query is not legal during capture.
+ * Wait until the recorded point of an event is reached.
+ *
+ *   device  the device
+ *   event   the event
+ *
+ * Returns PHILOX_OK, or an error: that of queued work which failed, too.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURED_EVENT
+ *                         the event was recorded in a capture, which is
+ *                         invalidated
+ *   those of all functions here
+ * During capture: legal for an event that was recorded outside captures.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_event_synchronize(
 	struct philox_device *device, philox_event event);
+
+/*
+ * Tell whether the recorded point of an event is reached.
+ *
+ *   device  the device
+ *   event   the event
+ *
+ * Returns PHILOX_OK if it is, PHILOX_NOT_READY if not, or an error.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURED_EVENT
+ *                         the event was recorded in a capture, which is
+ *                         invalidated
+ *   those of all functions here
+ * During capture: not legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_event_query(struct philox_device *device,
 						 philox_event event);
 
@@ -323,42 +576,90 @@ enum philox_capture_status {
 };
 
 /*
- * philox_stream_begin_capture() begins a capture: work put on the stream from
- * now on is recorded and not run. Errors: PHILOX_ERROR_CAPTURE_UNSUPPORTED (the
- * legacy stream), PHILOX_ERROR_STATE (the stream is capturing already).
+ * Begin a capture: record work put on the stream instead of running it.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   mode    enum philox_capture_mode: which calls of which threads are refused
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         the legacy stream cannot capture
+ *   PHILOX_ERROR_STATE    the stream is capturing already
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any; this one must end the capture, unless its mode is relaxed.
  */
 PHILOX_API enum philox_status philox_stream_begin_capture(
 	struct philox_device *device, philox_stream stream,
 	enum philox_capture_mode mode);
 
 /*
- * philox_stream_end_capture() ends a capture on the stream it began on and
- * writes the graph, which the caller destroys. Even on an error the capture is
- * over and the streams run again, except with PHILOX_ERROR_STATE (the stream is
- * not capturing), PHILOX_ERROR_CAPTURE_WRONG_THREAD (a capture that is not
- * relaxed must be ended on the thread it began on) and
- * PHILOX_ERROR_CAPTURE_UNMATCHED (another stream of the capture; the capture is
- * invalidated and must still be ended on its own stream).
+ * End a capture on the stream it began on.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   graph   written: the graph, destroyed with philox_native_graph_destroy()
+ *
+ * Even on an error the capture has ended and the streams run again, except for
+ * the first three errors below.
+ *
+ * Returns PHILOX_OK, or an error; then there is no graph.
+ * Errors:
+ *   PHILOX_ERROR_STATE    the stream is not capturing
+ *   PHILOX_ERROR_CAPTURE_WRONG_THREAD
+ *                         the capture is not relaxed, and began on another
+ *                         thread
+ *   PHILOX_ERROR_CAPTURE_UNMATCHED
+ *                         another stream of the capture; the capture is
+ *                         invalidated and must still be ended on its own stream
+ *   those of all functions here
+ * During capture: it ends one.
+ * Threads: the one that began the capture; any, if it is relaxed.
  */
 PHILOX_API enum philox_status philox_stream_end_capture(
 	struct philox_device *device, philox_stream stream,
 	philox_native_graph *graph);
 
 /*
- * philox_stream_capture_info() writes whether a stream is capturing and, if it
- * is, the capture's id, which is unique in the process and never 0. Either
- * output may be NULL. The legacy stream gives PHILOX_ERROR_CAPTURE_IMPLICIT
- * while a blocking stream is capturing, whose capture goes on: only work on the
- * legacy stream, and waiting for it, invalidates that. Legal during capture.
+ * Write whether a stream is capturing, and the id of the capture.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   status  written: enum philox_capture_status; may be NULL
+ *   id      written if the stream is capturing: unique in the process, never 0;
+ *           may be NULL
+ *
+ * For the legacy stream, only work on it and waiting for it invalidate the
+ * capture of a blocking stream; this call does not.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_IMPLICIT
+ *                         the legacy stream, while a blocking stream is
+ *                         capturing
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_stream_capture_info(
 	struct philox_device *device, philox_stream stream,
 	enum philox_capture_status *status, uint64_t *id);
 
 /*
- * philox_capture_exchange_mode() swaps *mode with the mode in which this thread
- * treats calls that are unsafe during captures (GLOBAL by default); a pair of
- * calls around an allocation makes it legal. Legal during capture.
+ * Swap the mode in which this thread treats calls that captures forbid.
+ *
+ *   device  the device
+ *   mode    read: the new mode; written: the old one, GLOBAL by default
+ *
+ * A pair of calls around an allocation makes it legal during captures.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any; each has a mode of its own.
  */
 PHILOX_API enum philox_status philox_capture_exchange_mode(
 	struct philox_device *device, enum philox_capture_mode *mode);
@@ -366,31 +667,90 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
 /* --- native graphs -------------------------------------------------------- */
 
 /*
- * A capture gives a native graph; an executable graph can be launched.
- * philox_native_graph_instantiate() makes the second from the first,
- * philox_native_exec_launch() puts a replay on a stream (launches of one
- * executable graph run one after the other). A graph with philox passes in it
- * is launched with philox_graph_launch() instead: see philox/graph.h. Both
- * destroy functions accept NULL. Instantiate and destroy are legal during
- * capture; launching into a stream that is capturing is not. A graph with
- * conditional nodes has one executable graph at a time: a second one gives
- * PHILOX_ERROR_UNSUPPORTED. Errors of a launch: PHILOX_ERROR_INVALID also for
- * an array that is no longer in its memory (host devices, see "memory" above).
+ * Make an executable graph from a graph.
+ *
+ *   device  the device
+ *   graph   the graph, which stays the caller's
+ *   exec    written; destroyed with philox_native_exec_destroy()
+ *
+ * A graph with conditional nodes has one executable graph at a time.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_UNSUPPORTED
+ *                         a second one of a graph with conditional nodes
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_native_graph_instantiate(
 	struct philox_device *device, philox_native_graph graph,
 	philox_native_exec *exec);
+
+/*
+ * Put a replay of an executable graph on a stream.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   exec    the executable graph; its launches run one after the other
+ *
+ * A graph with philox passes in it is launched with philox_graph_launch()
+ * instead.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  also: an array of the graph is no longer in its
+ *                         memory (host devices, see "memory" above)
+ *   those of all functions here
+ * During capture: not legal into a stream that is capturing.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_native_exec_launch(
 	struct philox_device *device, philox_stream stream,
 	philox_native_exec exec);
+
+/*
+ * Destroy an executable graph.
+ *
+ *   device  the device
+ *   exec    the executable graph, not used again; NULL does nothing
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_native_exec_destroy(
 	struct philox_device *device, philox_native_exec exec);
+
+/*
+ * Destroy a graph.
+ *
+ *   device  the device
+ *   graph   the graph, not used again; NULL does nothing
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_native_graph_destroy(
 	struct philox_device *device, philox_native_graph graph);
 
 /*
- * philox_native_graph_node_count() writes how many nodes a graph has. Legal
- * during capture.
+ * Write how many nodes a graph has.
+ *
+ *   device  the device
+ *   graph   the graph
+ *   nodes   written
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_native_graph_node_count(
 	struct philox_device *device, philox_native_graph graph, size_t *nodes);
@@ -398,18 +758,31 @@ PHILOX_API enum philox_status philox_native_graph_node_count(
 /* --- your own work on the host device ------------------------------------- */
 
 /*
- * philox_stream_launch_host() puts a call fn(args) on a stream of a host
- * device, where a kernel would be launched on a GPU: the `size` bytes at `args`
- * are copied now, and each run gives fn a copy, aligned for any type. Recorded
- * as one node during capture. fn runs with rounding to nearest and with
- * denormals, like the library's own work and whatever the calling thread has
- * set, so that it draws and scales as fills do; changes that fn makes to these
- * modes are undone. fn must not call philox. A cuda device gives
- * PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
+ * Put a call fn(args) on a stream of a host device, as a kernel is on a GPU.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   fn      called with a copy of the arguments, on the stream's thread; it
+ *           must not call philox
+ *   args    the arguments, copied now; each run gets a copy of its own, aligned
+ *           for any type
+ *   bytes   their size
+ *
+ * fn runs with rounding to nearest and with denormals, like the library's own
+ * work and whatever the calling thread has set, so it draws and scales as fills
+ * do. Changes that fn makes to these modes are undone.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_UNSUPPORTED
+ *                         a cuda device: launch a kernel there
+ *   those of all functions here
+ * During capture: legal; it becomes one node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_stream_launch_host(
 	struct philox_device *device, philox_stream stream,
-	void (*fn)(const void *args), const void *args, size_t size);
+	void (*fn)(const void *args), const void *args, size_t bytes);
 
 /* --- for tests: calls counted, and made to fail --------------------------- */
 
@@ -427,36 +800,58 @@ PHILOX_API enum philox_status philox_stream_launch_host(
  * capture_mode, graph_add_kernel, graph_set_kernel, condition_create,
  * graph_add_conditional, graph_retain, graph_nodes, node_deps, graph_destroy,
  * exec_create, exec_set_kernel, exec_launch, exec_destroy, launch, launch_host.
- *
- * Errors and thread rule: as in philox/device.h.
  */
 
 /*
- * philox_device_call_count() returns how often an operation was called on this
- * device since it was opened, failed calls included, or all of them together
- * when the name is NULL. An unknown name gives 0. Legal during capture.
+ * Return how often an operation was called on a device since it was opened.
+ *
+ *   device     the device
+ *   operation  a name of the list above; NULL: all of them together
+ *
+ * Returns the count, failed calls included; 0 for an unknown name.
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API uint64_t philox_device_call_count(const struct philox_device *device,
 					     const char *operation);
 
 /*
- * philox_device_fail() makes one later operation fail with `status` without
- * being carried out: the n-th from now (1 is the next) of those named
- * `operation`, or of all when it is NULL. n = 0 takes an order back. Legal
- * during capture.
+ * Make one later operation fail, without carrying it out.
+ *
+ *   device     the device
+ *   operation  a name of the list above; NULL: any of them
+ *   nth        which of these calls fails, 1 being the next one; 0 cancels
+ *              the order
+ *   status     what it returns
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
 						 const char *operation,
-						 uint64_t n,
+						 uint64_t nth,
 						 enum philox_status status);
 
 /*
- * philox_device_limit_memory() lets a host device have `bytes` of memory, which
- * its allocations (in units of 256 bytes) and mapped pieces of pools share: a
+ * Limit the memory of a host device.
+ *
+ *   device  the device
+ *   bytes   the limit; 0 removes it
+ *
+ * Allocations, in units of 256 bytes, and mapped pieces of pools share it. A
  * call that needs more gives PHILOX_ERROR_MEMORY, and
  * philox_device_memory_info() shows the limit and what is left of it. Memory
- * that is in use stays, even if it is more. 0 takes the limit back. Errors:
- * PHILOX_ERROR_UNSUPPORTED (a cuda device). Legal during capture.
+ * that is in use stays, even if it is more.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_UNSUPPORTED  a cuda device
+ *   those of all functions here
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_device_limit_memory(
 	struct philox_device *device, size_t bytes);

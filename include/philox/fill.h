@@ -165,7 +165,7 @@ struct philox_layout_desc;
  * parameters are ignored.
  */
 struct philox_fill_desc {
-	size_t size; /* sizeof(this struct) */
+	size_t size;    /* sizeof(this struct) */
 	uint32_t dist;  /* enum philox_dist */
 	uint32_t dtype; /* enum philox_dtype */
 	struct philox_span span;
@@ -368,8 +368,8 @@ enum philox_layout_kind {
  * kind needs; the others are ignored.
  */
 struct philox_layout_desc {
-	size_t size; /* sizeof(this struct) */
-	uint32_t kind; /* enum philox_layout_kind */
+	size_t size;      /* sizeof(this struct) */
+	uint32_t kind;    /* enum philox_layout_kind */
 	uint32_t threads; /* CURAND_DEVICE: T, or 0 */
 	/* PYTORCH: the GPU's multiprocessors, and how many threads each holds
 	 * (cudaDevAttrMultiProcessorCount, MaxThreadsPerMultiProcessor): 132

@@ -236,12 +236,12 @@ enum philox_shard_cut {
 
 /* struct philox_shard_dim is one dimension of a tensor, and how it is cut. */
 struct philox_shard_dim {
-	uint64_t extent;           /* indices, of the whole tensor; may be 0 */
-	uint32_t cut; /* enum philox_shard_cut; WHOLE ignores the rest */
-	uint32_t parts;            /* at least 1: ranks along an axis */
-	uint32_t part;             /* below parts: the coordinate along it */
-	uint32_t reserved;         /* 0 */
-	uint64_t block;            /* STRIDED: indices in a row; 0 means 1 */
+	uint64_t extent;   /* indices, of the whole tensor; may be 0 */
+	uint32_t cut;      /* enum philox_shard_cut; WHOLE ignores the rest */
+	uint32_t parts;    /* at least 1: ranks along an axis */
+	uint32_t part;     /* below parts: the coordinate along it */
+	uint32_t reserved; /* 0 */
+	uint64_t block;    /* STRIDED: indices in a row; 0 means 1 */
 	const uint64_t *bounds; /* BOUNDS: parts + 1 of them, not falling, from
 				   0 to extent; read during the call only */
 };

@@ -423,8 +423,8 @@ PHILOX_API enum philox_status philox_pool_checkpoint_create(
 /*
  * Destroy a checkpoint. The pool's blocks do not change.
  *
- *   checkpoint  the checkpoint, not used again; NULL does nothing. Its pool may
- *               be destroyed already
+ *   kept  the checkpoint, not used again; NULL does nothing. Its pool may be
+ *         destroyed already
  *
  * Returns PHILOX_OK.
  * Errors:
@@ -433,7 +433,7 @@ PHILOX_API enum philox_status philox_pool_checkpoint_create(
  * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
-	struct philox_pool_checkpoint *checkpoint);
+	struct philox_pool_checkpoint *kept);
 
 /*
  * Put blocks back in their places of a checkpoint.

@@ -229,9 +229,9 @@ struct philox_row_list {
  * PHILOX_DTYPE_F32, by the formulas of philox/fill.h.
  */
 struct philox_row_fill_desc {
-	size_t size; /* sizeof(this struct) */
-	uint32_t dist;  /* enum philox_dist */
-	uint32_t dtype; /* enum philox_dtype */
+	size_t size;            /* sizeof(this struct) */
+	uint32_t dist;          /* enum philox_dist */
+	uint32_t dtype;         /* enum philox_dtype */
 	uint64_t first;         /* 0, but for parts of a larger draw */
 	uint64_t count;         /* values per entry, at most */
 	const uint32_t *counts; /* device array of n; NULL: `count` for all */
@@ -373,12 +373,12 @@ PHILOX_API enum philox_status philox_rows_check(
  * is written.
  */
 struct philox_sample_desc {
-	size_t size;               /* sizeof(this struct) */
-	const void *logits;        /* entry i begins at element i * pitch */
-	uint32_t dtype;   /* enum philox_dtype of the logits: F32, BF16, F16 */
-	uint32_t vocab;            /* columns, 1 .. 2^31 - 1 */
-	uint32_t first;            /* vocabulary index of column 0 */
-	uint64_t pitch;            /* elements from entry to entry, >= vocab */
+	size_t size;        /* sizeof(this struct) */
+	const void *logits; /* entry i begins at element i * pitch */
+	uint32_t dtype; /* enum philox_dtype of the logits: F32, BF16, F16 */
+	uint32_t vocab; /* columns, 1 .. 2^31 - 1 */
+	uint32_t first; /* vocabulary index of column 0 */
+	uint64_t pitch; /* elements from entry to entry, >= vocab */
 	double temperature;        /* >= 0, for all entries; ignored if */
 	const float *temperatures; /* this is not NULL: one per entry */
 	int32_t *tokens;           /* NULL: not wanted */

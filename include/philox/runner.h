@@ -547,7 +547,7 @@ enum philox_call_kind {
 struct philox_call {
 	size_t size; /* sizeof(this struct) */
 	philox_stream stream;
-	const void *key; /* bytes; compared, and copied */
+	const void *key;  /* bytes; compared, and copied */
 	size_t key_bytes; /* at most 4096 */
 	const struct philox_call_input *inputs;
 	size_t n_inputs;

@@ -91,7 +91,7 @@ uint64_t philox_device_call_count(const struct philox_device *device,
 }
 
 enum philox_status philox_device_fail(struct philox_device *device,
-				      const char *operation, uint64_t n,
+				      const char *operation, uint64_t nth,
 				      enum philox_status status)
 {
 	int op = operation ? find_operation(operation) : -1;
@@ -101,15 +101,15 @@ enum philox_status philox_device_fail(struct philox_device *device,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: there is no operation \"%s\"", __func__,
 				  operation);
-	if (n && (status == PHILOX_OK ||
-		  !strcmp(philox_status_name(status), "PHILOX_?")))
+	if (nth && (status == PHILOX_OK ||
+		    !strcmp(philox_status_name(status), "PHILOX_?")))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: status %d is not an error", __func__,
 				  (int)status);
 	atomic_store(&device->fail_after, 0); /* no mix of two orders */
 	atomic_store(&device->fail_op, op);
 	atomic_store(&device->fail_status, (int)status);
-	atomic_store(&device->fail_after, n);
+	atomic_store(&device->fail_after, nth);
 	return PHILOX_OK;
 }
 
