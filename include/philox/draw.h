@@ -1,5 +1,5 @@
 /*
- * philox/draw.h - f32 numbers for your own kernels, four elements or one
+ * philox/draw.h - numbers for your own kernels: a block's elements, or one
  *
  * The numbers are those of the fills (philox/fill.h), bit for bit: element e of
  * an operator has the same value whoever draws it, in any order and any number
@@ -8,15 +8,17 @@
  *   struct philox_state state = philox_resolve(rng);
  *   float x = philox_normal_at(state, e);
  *
- * One Philox block makes four elements: a thread that has elements 4b .. 4b + 3
- * to itself draws them as block b with the functions whose names end in 4, at a
- * quarter of the work. e goes up to 2^64 - 1, b to 2^62 - 1.
- *
- * Other types have their own headers: philox/draw.h, philox/draw.h,
- * philox/draw.h.
+ * One Philox block makes four elements of 32 bits: a thread that draws elements
+ * 4b .. 4b + 3 draws them as block b with the functions whose names end in 4,
+ * at a quarter of the work. A block makes two elements of 64 bits, 2b and 2b +
+ * 1: those functions end in 2. An element e goes up to 2^64 - 1, a block b of
+ * four up to 2^62 - 1, of two up to 2^63 - 1.
  *
  * A poisoned state (philox_is_poison()) gives NaN; its words are all-ones, and
  * a mask, which cannot hold a NaN, keeps nothing.
+ *
+ * During capture: all functions here are legal.
+ * Threads: any, at any time.
  */
 #ifndef PHILOX_DRAW_H
 #define PHILOX_DRAW_H
@@ -28,22 +30,23 @@
 extern "C" {
 #endif
 
-/* struct philox_f32x4 holds the values of a block's four elements. */
+/* The values of a block's four elements. */
 struct philox_f32x4 {
 	float v[4];
 };
 
-/* struct philox_words64 holds the bits of two elements of a 64-bit type. */
+/* The bits of a block's two elements of a 64-bit type. */
 struct philox_words64 {
 	uint64_t w[2];
 };
 
-/* philox_or_poison() returns x, or NaN if the state is poisoned. */
+/* Return x, or NaN if the state is poisoned. */
 PHILOX_FN float philox_or_poison(struct philox_state state, float x)
 {
 	return philox_is_poison(state) ? philox_f32_from_bits(0x7fc00000u) : x;
 }
 
+/* Return x, or four NaNs if the state is poisoned. */
 PHILOX_FN struct philox_f32x4 philox_or_poison4(struct philox_state state,
 						struct philox_f32x4 x)
 {
@@ -54,7 +57,7 @@ PHILOX_FN struct philox_f32x4 philox_or_poison4(struct philox_state state,
 
 /* --- four elements -------------------------------------------------------- */
 
-/* philox_words4() draws the words of a block. */
+/* Return the words of a block. */
 PHILOX_FN struct philox_words philox_words4(struct philox_state state,
 					    uint64_t block)
 {
@@ -66,7 +69,7 @@ PHILOX_FN struct philox_words philox_words4(struct philox_state state,
 	return words;
 }
 
-/* philox_words2() draws the 64 bits of each of two elements: 2b and 2b + 1. */
+/* Return the 64 bits of each of a block's two elements. */
 PHILOX_FN struct philox_words64 philox_words2(struct philox_state state,
 					      uint64_t block)
 {
@@ -79,9 +82,10 @@ PHILOX_FN struct philox_words64 philox_words2(struct philox_state state,
 }
 
 /*
- * philox_uniform4() draws numbers from [0, 1), multiples of 2^-24. For another
- * range apply philox_range_f32(), which does not keep a NaN: follow it with
- * philox_or_poison().
+ * Return uniform numbers from [0, 1), multiples of 2^-24.
+ *
+ * For another range apply philox_range_f32(), which does not keep a NaN: follow
+ * it with philox_or_poison().
  */
 PHILOX_FN struct philox_f32x4 philox_uniform4(struct philox_state state,
 					      uint64_t block)
@@ -95,8 +99,9 @@ PHILOX_FN struct philox_f32x4 philox_uniform4(struct philox_state state,
 }
 
 /*
- * philox_normal4() draws normal numbers of mean 0 and standard deviation 1; for
- * others use philox_multiply_add(x, std, mean).
+ * Return normal numbers of mean 0 and standard deviation 1.
+ *
+ * For others use philox_multiply_add(x, std, mean).
  */
 PHILOX_FN struct philox_f32x4 philox_normal4(struct philox_state state,
 					     uint64_t block)
@@ -109,7 +114,7 @@ PHILOX_FN struct philox_f32x4 philox_normal4(struct philox_state state,
 	return philox_or_poison4(state, x);
 }
 
-/* philox_log_normal4() draws exp(mean + std z), z a normal number. */
+/* Return exp(mean + std z) of normal numbers z. */
 PHILOX_FN struct philox_f32x4 philox_log_normal4(struct philox_state state,
 						 uint64_t block, float mean,
 						 float std)
@@ -122,8 +127,9 @@ PHILOX_FN struct philox_f32x4 philox_log_normal4(struct philox_state state,
 }
 
 /*
- * philox_exponential4() draws exponential numbers of rate 1; for others use
- * philox_multiply(x, (float)(1 / rate)).
+ * Return exponential numbers of rate 1.
+ *
+ * For others use philox_multiply(x, (float)(1 / rate)).
  */
 PHILOX_FN struct philox_f32x4 philox_exponential4(struct philox_state state,
 						  uint64_t block)
@@ -136,7 +142,7 @@ PHILOX_FN struct philox_f32x4 philox_exponential4(struct philox_state state,
 	return philox_or_poison4(state, x);
 }
 
-/* philox_gumbel4() draws Gumbel numbers. */
+/* Return Gumbel numbers. */
 PHILOX_FN struct philox_f32x4 philox_gumbel4(struct philox_state state,
 					     uint64_t block)
 {
@@ -149,8 +155,9 @@ PHILOX_FN struct philox_f32x4 philox_gumbel4(struct philox_state state,
 }
 
 /*
- * philox_bernoulli4() draws numbers that are 1 with probability p, else 0. The
- * threshold is philox_threshold(p); compute it once, on the host.
+ * Return numbers that are 1 with probability p, else 0.
+ *
+ * The threshold is philox_threshold(p); compute it once, on the host.
  */
 PHILOX_FN struct philox_f32x4 philox_bernoulli4(struct philox_state state,
 						uint64_t block,
@@ -165,9 +172,11 @@ PHILOX_FN struct philox_f32x4 philox_bernoulli4(struct philox_state state,
 }
 
 /*
- * philox_keep_mask4() draws which elements of a block are kept: bit i is for
- * element 4 * block + i. The threshold is philox_threshold(p), p being the
- * probability that an element is dropped.
+ * Return which elements of a block are kept: bit i is for element 4 * block +
+ * i.
+ *
+ * The threshold is philox_threshold(p), p being the probability that an element
+ * is dropped.
  */
 PHILOX_FN uint32_t philox_keep_mask4(struct philox_state state, uint64_t block,
 				     uint64_t threshold)
@@ -184,9 +193,10 @@ PHILOX_FN uint32_t philox_keep_mask4(struct philox_state state, uint64_t block,
 }
 
 /*
- * philox_dropout4() drops or scales the values of a block: forward and, applied
- * to a gradient with the same state, backward. The threshold is
- * philox_threshold(p), the scale philox_dropout_scale(p).
+ * Return the values x of a block with dropout: forward and, applied to a
+ * gradient with the same state, backward.
+ *
+ * The threshold is philox_threshold(p), the scale philox_dropout_scale(p).
  */
 PHILOX_FN struct philox_f32x4 philox_dropout4(struct philox_state state,
 					      uint64_t block,
@@ -203,7 +213,7 @@ PHILOX_FN struct philox_f32x4 philox_dropout4(struct philox_state state,
 
 /* --- one element ---------------------------------------------------------- */
 
-/* philox_word_at() draws the word of an element. */
+/* Return the word of an element. */
 PHILOX_FN uint32_t philox_word_at(struct philox_state state, uint64_t element)
 {
 	struct philox_words words = philox_words4(state, element / 4);
@@ -214,7 +224,7 @@ PHILOX_FN uint32_t philox_word_at(struct philox_state state, uint64_t element)
 	return element & 1 ? odd : even;
 }
 
-/* philox_word64_at() draws the 64 bits of an element of a 64-bit type. */
+/* Return the 64 bits of an element of a 64-bit type. */
 PHILOX_FN uint64_t philox_word64_at(struct philox_state state, uint64_t element)
 {
 	struct philox_words64 words = philox_words2(state, element / 2);
@@ -222,13 +232,14 @@ PHILOX_FN uint64_t philox_word64_at(struct philox_state state, uint64_t element)
 	return element & 1 ? words.w[1] : words.w[0];
 }
 
-/* The others are the functions above for one element. */
+/* Return an element's number of philox_uniform4(). */
 PHILOX_FN float philox_uniform_at(struct philox_state state, uint64_t element)
 {
 	return philox_or_poison(
 		state, philox_uniform_f32(philox_word_at(state, element)));
 }
 
+/* Return an element's number of philox_normal4(). */
 PHILOX_FN float philox_normal_at(struct philox_state state, uint64_t element)
 {
 	struct philox_words words = philox_draw4(state, element / 4);
@@ -240,6 +251,7 @@ PHILOX_FN float philox_normal_at(struct philox_state state, uint64_t element)
 	return philox_or_poison(state, element & 1 ? y : x);
 }
 
+/* Return an element's number of philox_log_normal4(). */
 PHILOX_FN float philox_log_normal_at(struct philox_state state,
 				     uint64_t element, float mean, float std)
 {
@@ -248,6 +260,7 @@ PHILOX_FN float philox_log_normal_at(struct philox_state state,
 	return philox_or_poison(state, philox_log_normal_f32(z, mean, std));
 }
 
+/* Return an element's number of philox_exponential4(). */
 PHILOX_FN float philox_exponential_at(struct philox_state state,
 				      uint64_t element)
 {
@@ -255,12 +268,14 @@ PHILOX_FN float philox_exponential_at(struct philox_state state,
 		state, philox_exponential_f32(philox_word_at(state, element)));
 }
 
+/* Return an element's number of philox_gumbel4(). */
 PHILOX_FN float philox_gumbel_at(struct philox_state state, uint64_t element)
 {
 	return philox_or_poison(
 		state, philox_gumbel_f32(philox_word_at(state, element)));
 }
 
+/* Return an element's number of philox_bernoulli4(). */
 PHILOX_FN float philox_bernoulli_at(struct philox_state state, uint64_t element,
 				    uint64_t threshold)
 {
@@ -269,6 +284,7 @@ PHILOX_FN float philox_bernoulli_at(struct philox_state state, uint64_t element,
 					    threshold));
 }
 
+/* Return 1 if dropout keeps an element, else 0, as philox_keep_mask4(). */
 PHILOX_FN int philox_keep_at(struct philox_state state, uint64_t element,
 			     uint64_t threshold)
 {
@@ -276,6 +292,7 @@ PHILOX_FN int philox_keep_at(struct philox_state state, uint64_t element,
 	       philox_keep(philox_word_at(state, element), threshold);
 }
 
+/* Return an element's value x with dropout, as philox_dropout4(). */
 PHILOX_FN float philox_dropout_at(struct philox_state state, uint64_t element,
 				  float x, uint64_t threshold, float scale)
 {
@@ -287,19 +304,17 @@ PHILOX_FN float philox_dropout_at(struct philox_state state, uint64_t element,
 /* --- f64 numbers ---------------------------------------------------------- */
 
 /*
- * These are the functions of philox/draw.h with 64 bits per draw: a Philox
- * block makes two elements, 2b and 2b + 1. b goes up to 2^63 - 1.
- *
- * Bernoulli numbers and dropout take 32 bits in every dtype: philox/draw.h has
- * their masks, and philox_dropout_f64_at() is below.
+ * Numbers with 64 bits per draw. Bernoulli numbers and dropout take 32 bits in
+ * every dtype: their masks are the ones above, and philox_dropout_f64_at() is
+ * below.
  */
 
-/* struct philox_f64x2 holds the values of a block's two elements. */
+/* The values of a block's two elements of f64. */
 struct philox_f64x2 {
 	double v[2];
 };
 
-/* philox_or_poison_f64() returns x, or NaN if the state is poisoned. */
+/* Return x, or NaN if the state is poisoned, in f64. */
 PHILOX_FN double philox_or_poison_f64(struct philox_state state, double x)
 {
 	return philox_is_poison(state)
@@ -307,6 +322,7 @@ PHILOX_FN double philox_or_poison_f64(struct philox_state state, double x)
 		       : x;
 }
 
+/* Return x, or two NaNs if the state is poisoned. */
 PHILOX_FN struct philox_f64x2 philox_or_poison2(struct philox_state state,
 						struct philox_f64x2 x)
 {
@@ -318,9 +334,10 @@ PHILOX_FN struct philox_f64x2 philox_or_poison2(struct philox_state state,
 /* --- f64: two elements ---------------------------------------------------- */
 
 /*
- * philox_uniform2() draws numbers from [0, 1), multiples of 2^-53. For another
- * range apply philox_range_f64(), which does not keep a NaN: follow it with
- * philox_or_poison_f64().
+ * Return uniform numbers from [0, 1), multiples of 2^-53.
+ *
+ * For another range apply philox_range_f64(), which does not keep a NaN: follow
+ * it with philox_or_poison_f64().
  */
 PHILOX_FN struct philox_f64x2 philox_uniform2(struct philox_state state,
 					      uint64_t block)
@@ -334,8 +351,9 @@ PHILOX_FN struct philox_f64x2 philox_uniform2(struct philox_state state,
 }
 
 /*
- * philox_normal2() draws normal numbers of mean 0 and standard deviation 1;
- * for others use philox_multiply_add_f64(x, std, mean).
+ * Return normal numbers of mean 0 and standard deviation 1.
+ *
+ * For others use philox_multiply_add_f64(x, std, mean).
  */
 PHILOX_FN struct philox_f64x2 philox_normal2(struct philox_state state,
 					     uint64_t block)
@@ -347,7 +365,7 @@ PHILOX_FN struct philox_f64x2 philox_normal2(struct philox_state state,
 	return philox_or_poison2(state, x);
 }
 
-/* philox_log_normal2() draws exp(mean + std z), z a normal number. */
+/* Return exp(mean + std z) of normal numbers z. */
 PHILOX_FN struct philox_f64x2 philox_log_normal2(struct philox_state state,
 						 uint64_t block, double mean,
 						 double std)
@@ -360,8 +378,9 @@ PHILOX_FN struct philox_f64x2 philox_log_normal2(struct philox_state state,
 }
 
 /*
- * philox_exponential2() draws exponential numbers of rate 1; for others use
- * philox_multiply_f64(x, 1 / rate).
+ * Return exponential numbers of rate 1.
+ *
+ * For others use philox_multiply_f64(x, 1 / rate).
  */
 PHILOX_FN struct philox_f64x2 philox_exponential2(struct philox_state state,
 						  uint64_t block)
@@ -374,7 +393,7 @@ PHILOX_FN struct philox_f64x2 philox_exponential2(struct philox_state state,
 	return philox_or_poison2(state, x);
 }
 
-/* philox_gumbel2() draws Gumbel numbers. */
+/* Return Gumbel numbers. */
 PHILOX_FN struct philox_f64x2 philox_gumbel2(struct philox_state state,
 					     uint64_t block)
 {
@@ -388,7 +407,7 @@ PHILOX_FN struct philox_f64x2 philox_gumbel2(struct philox_state state,
 
 /* --- f64: one element ----------------------------------------------------- */
 
-/* These are the functions above for one element. */
+/* Return an element's number of philox_uniform2(). */
 PHILOX_FN double philox_uniform_f64_at(struct philox_state state,
 				       uint64_t element)
 {
@@ -396,6 +415,7 @@ PHILOX_FN double philox_uniform_f64_at(struct philox_state state,
 		state, philox_uniform_f64(philox_word64_at(state, element)));
 }
 
+/* Return an element's number of philox_normal2(). */
 PHILOX_FN double philox_normal_f64_at(struct philox_state state,
 				      uint64_t element)
 {
@@ -404,6 +424,7 @@ PHILOX_FN double philox_normal_f64_at(struct philox_state state,
 	return element & 1 ? x.v[1] : x.v[0];
 }
 
+/* Return an element's number of philox_log_normal2(). */
 PHILOX_FN double philox_log_normal_f64_at(struct philox_state state,
 					  uint64_t element, double mean,
 					  double std)
@@ -413,6 +434,7 @@ PHILOX_FN double philox_log_normal_f64_at(struct philox_state state,
 	return philox_or_poison_f64(state, philox_log_normal_f64(z, mean, std));
 }
 
+/* Return an element's number of philox_exponential2(). */
 PHILOX_FN double philox_exponential_f64_at(struct philox_state state,
 					   uint64_t element)
 {
@@ -421,6 +443,7 @@ PHILOX_FN double philox_exponential_f64_at(struct philox_state state,
 	return philox_or_poison_f64(state, philox_exponential_f64(w64));
 }
 
+/* Return an element's number of philox_gumbel2(). */
 PHILOX_FN double philox_gumbel_f64_at(struct philox_state state,
 				      uint64_t element)
 {
@@ -429,7 +452,10 @@ PHILOX_FN double philox_gumbel_f64_at(struct philox_state state,
 	return philox_or_poison_f64(state, philox_gumbel_f64(w64));
 }
 
-/* philox_dropout_f64_at() takes the scale philox_dropout_scale_f64(p). */
+/*
+ * Return an element's value x with dropout, in f64; the scale is
+ * philox_dropout_scale_f64(p).
+ */
 PHILOX_FN double philox_dropout_f64_at(struct philox_state state,
 				       uint64_t element, double x,
 				       uint64_t threshold, double scale)
@@ -443,14 +469,14 @@ PHILOX_FN double philox_dropout_f64_at(struct philox_state state,
 /* --- bf16 and f16 numbers ------------------------------------------------- */
 
 /*
- * Values are bits in uint16_t. In general they are the f32 values of
- * philox/draw.h, converted by philox_f32_to_bf16() or philox_f32_to_f16(), so
- * that words and masks are the same in every dtype. This header has the values
- * that differ: uniform numbers, which have as many bits as the dtype has
- * digits, and stochastic rounding. A poisoned state gives NaN.
+ * Values are bits in uint16_t. In general they are the f32 values above,
+ * converted by philox_f32_to_bf16() or philox_f32_to_f16(), so that words and
+ * masks are the same in every dtype. Here are the values that differ: uniform
+ * numbers, which have as many bits as the dtype has digits, and stochastic
+ * rounding. A poisoned state gives NaN.
  */
 
-/* Numbers from [0, 1): multiples of 2^-8 and of 2^-11. */
+/* Return an element's uniform number from [0, 1), a multiple of 2^-8. */
 PHILOX_FN uint16_t philox_uniform_bf16_at(struct philox_state state,
 					  uint64_t element)
 {
@@ -459,6 +485,7 @@ PHILOX_FN uint16_t philox_uniform_bf16_at(struct philox_state state,
 	return philox_f32_to_bf16(philox_or_poison(state, u));
 }
 
+/* Return an element's uniform number from [0, 1), a multiple of 2^-11. */
 PHILOX_FN uint16_t philox_uniform_f16_at(struct philox_state state,
 					 uint64_t element)
 {
@@ -467,7 +494,10 @@ PHILOX_FN uint16_t philox_uniform_f16_at(struct philox_state state,
 	return philox_f32_to_f16(philox_or_poison(state, u));
 }
 
-/* Rounds x to one of its two neighbours so that the expectation is x. */
+/*
+ * Return x rounded to one of its two neighbours in bf16, so that the
+ * expectation is x.
+ */
 PHILOX_FN uint16_t philox_round_bf16_at(struct philox_state state,
 					uint64_t element, float x)
 {
@@ -475,6 +505,10 @@ PHILOX_FN uint16_t philox_round_bf16_at(struct philox_state state,
 				 philox_word_at(state, element));
 }
 
+/*
+ * Return x rounded to one of its two neighbours in f16, so that the expectation
+ * is x.
+ */
 PHILOX_FN uint16_t philox_round_f16_at(struct philox_state state,
 				       uint64_t element, float x)
 {
@@ -489,8 +523,8 @@ PHILOX_FN uint16_t philox_round_f16_at(struct philox_state state,
  *   uint32_t x = philox_integer_at(state, e, die);
  *
  * Every integer of the range is equally likely, and each element has the same
- * integer as in fills (philox/fill.h). As in philox/draw.h a block makes four
- * 32-bit integers, or two 64-bit ones. i32 and i64 are two's complement: cast.
+ * integer as in fills (philox/fill.h). A block makes four 32-bit integers, or
+ * two 64-bit ones. i32 and i64 are two's complement: cast.
  *
  * A word that would favour some integers is rejected, and its element is drawn
  * again at philox_retry_state(); so an element may take several blocks, each
@@ -498,14 +532,14 @@ PHILOX_FN uint16_t philox_round_f16_at(struct philox_state state,
  * advance stays the same. A poisoned state gives all-ones.
  */
 
-/* struct philox_interval is a range of integers, its ends included. */
+/* A range of integers, its ends included. */
 struct philox_interval {
 	uint64_t from;
 	uint64_t n;      /* how many; 0 means 2^64 */
 	uint64_t reject; /* 2^32 or 2^64 mod n */
 };
 
-/* philox_interval_u32() is `from` .. `to` for draws of 32 bits, from <= to. */
+/* Return the range `from` .. `to` for draws of 32 bits, from <= to. */
 PHILOX_FN struct philox_interval philox_interval_u32(uint32_t from, uint32_t to)
 {
 	struct philox_interval interval;
@@ -517,8 +551,9 @@ PHILOX_FN struct philox_interval philox_interval_u32(uint32_t from, uint32_t to)
 }
 
 /*
- * philox_interval_u64() is the same for draws of 64 bits: 2^64 mod n is (2^64 -
- * n) mod n.
+ * Return the range `from` ..
+ *
+ * `to` for draws of 64 bits, from <= to. 2^64 mod n is (2^64 - n) mod n.
  */
 PHILOX_FN struct philox_interval philox_interval_u64(uint64_t from, uint64_t to)
 {
@@ -533,9 +568,10 @@ PHILOX_FN struct philox_interval philox_interval_u64(uint64_t from, uint64_t to)
 /* --- integers: drawing again ---------------------------------------------- */
 
 /*
- * philox_integer_again() is the place in the range of an element whose first
- * draw was rejected. It ends with probability 1; each try fails with a
- * probability of less than 1/2.
+ * Return the place in the range of an element whose first draw was rejected.
+ *
+ * The loop ends with probability 1; each try fails with a probability of less
+ * than 1/2.
  */
 PHILOX_RARE uint32_t philox_integer_again(struct philox_state state,
 					  uint64_t element, uint64_t n,
@@ -553,6 +589,7 @@ PHILOX_RARE uint32_t philox_integer_again(struct philox_state state,
 	return place;
 }
 
+/* Return the same place for draws of 64 bits. */
 PHILOX_RARE uint64_t philox_integer64_again(struct philox_state state,
 					    uint64_t element, uint64_t n,
 					    uint64_t reject)
@@ -569,7 +606,7 @@ PHILOX_RARE uint64_t philox_integer64_again(struct philox_state state,
 	return place;
 }
 
-/* philox_integer_of() is the integer that an element gets from its word. */
+/* Return the integer that an element gets from its word. */
 PHILOX_FN uint32_t philox_integer_of(struct philox_state state,
 				     uint64_t element, uint32_t w,
 				     struct philox_interval interval)
@@ -584,6 +621,7 @@ PHILOX_FN uint32_t philox_integer_of(struct philox_state state,
 	return PHILOX_CAST(uint32_t, interval.from) + place;
 }
 
+/* Return the integer that an element gets from its 64 bits. */
 PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
 				       uint64_t element, uint64_t w64,
 				       struct philox_interval interval)
@@ -600,7 +638,7 @@ PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
 
 /* --- integers: a block, or one element ------------------------------------ */
 
-/* philox_integers4() draws the four 32-bit integers of a block. */
+/* Return the four 32-bit integers of a block. */
 PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
 					       uint64_t block,
 					       struct philox_interval interval)
@@ -616,7 +654,7 @@ PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
 	return words;
 }
 
-/* philox_integers2() draws the two 64-bit integers of a block. */
+/* Return the two 64-bit integers of a block. */
 PHILOX_FN struct philox_words64 philox_integers2(
 	struct philox_state state, uint64_t block,
 	struct philox_interval interval)
@@ -632,7 +670,7 @@ PHILOX_FN struct philox_words64 philox_integers2(
 	return words;
 }
 
-/* philox_integer_at() draws the 32-bit integer of one element. */
+/* Return the 32-bit integer of one element. */
 PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
 				     uint64_t element,
 				     struct philox_interval interval)
@@ -643,7 +681,7 @@ PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
 	return x | (0u - PHILOX_CAST(uint32_t, philox_is_poison(state)));
 }
 
-/* philox_integer64_at() draws the 64-bit integer of one element. */
+/* Return the 64-bit integer of one element. */
 PHILOX_FN uint64_t philox_integer64_at(struct philox_state state,
 				       uint64_t element,
 				       struct philox_interval interval)

@@ -5,6 +5,9 @@
  * IEEE additions, products, fused multiply-adds, square roots and conversions
  * are used, each written out so that no compiler option can fuse or reorder
  * them.
+ *
+ * During capture: all functions here are legal.
+ * Threads: any, at any time.
  */
 #ifndef PHILOX_REAL_H
 #define PHILOX_REAL_H
@@ -34,6 +37,7 @@ double philox_fma(double a, double b, double c) __asm__("fma");
 #define philox_fma(a, b, c)  __builtin_fma(a, b, c)
 #endif
 
+/* Return a b, rounded once. */
 PHILOX_FN float philox_multiply(float a, float b)
 {
 	float result;
@@ -53,6 +57,7 @@ PHILOX_FN float philox_multiply(float a, float b)
 	return result;
 }
 
+/* Return a b + c, rounded once. */
 PHILOX_FN float philox_multiply_add(float a, float b, float c)
 {
 #ifdef __CUDA_ARCH__
@@ -62,7 +67,7 @@ PHILOX_FN float philox_multiply_add(float a, float b, float c)
 #endif
 }
 
-/* The product with a power of two, which may be fused: it is exact. */
+/* Return a times a power of two, which may be fused: it is exact. */
 PHILOX_FN float philox_scaled(float a, float power)
 {
 #ifdef __CUDA_ARCH__
@@ -72,6 +77,7 @@ PHILOX_FN float philox_scaled(float a, float power)
 #endif
 }
 
+/* Return a - b, rounded once. */
 PHILOX_FN float philox_subtract(float a, float b)
 {
 #ifdef __CUDA_ARCH__
@@ -84,6 +90,7 @@ PHILOX_FN float philox_subtract(float a, float b)
 #endif
 }
 
+/* Return -a. */
 PHILOX_FN float philox_minus(float a)
 {
 #ifdef __CUDA_ARCH__
@@ -96,10 +103,7 @@ PHILOX_FN float philox_minus(float a)
 #endif
 }
 
-/*
- * philox_lesser() is a < b ? a : b, philox_greater() is a > b ? a : b: of equal
- * numbers, and if one is a NaN, both give b.
- */
+/* Return a < b ? a : b: of equal numbers, and if one is a NaN, b. */
 PHILOX_FN float philox_lesser(float a, float b)
 {
 #ifdef __CUDA_ARCH__
@@ -114,6 +118,7 @@ PHILOX_FN float philox_lesser(float a, float b)
 #endif
 }
 
+/* Return a > b ? a : b: of equal numbers, and if one is a NaN, b. */
 PHILOX_FN float philox_greater(float a, float b)
 {
 #ifdef __CUDA_ARCH__
@@ -128,7 +133,7 @@ PHILOX_FN float philox_greater(float a, float b)
 #endif
 }
 
-/* philox_whole() is the integer part of 0 <= a < 2^32. */
+/* Return the integer part of 0 <= a < 2^32. */
 PHILOX_FN uint32_t philox_whole(float a)
 {
 #ifdef __CUDA_ARCH__
@@ -141,7 +146,7 @@ PHILOX_FN uint32_t philox_whole(float a)
 #endif
 }
 
-/* philox_f32_of() rounds to the nearest f32. */
+/* Return the f32 that is nearest to a, ties to even. */
 PHILOX_FN float philox_f32_of(double a)
 {
 #ifdef __CUDA_ARCH__
@@ -155,8 +160,9 @@ PHILOX_FN float philox_f32_of(double a)
 }
 
 /*
- * philox_hidden_zero() is a 0 to add, or to subtract from, where -0 must become
- * 0: options that let the compiler omit such a step must not see it.
+ * Return a 0 to add, or to subtract from, where -0 must become 0.
+ *
+ * Options that let the compiler omit such a step must not see it.
  */
 PHILOX_FN float philox_hidden_zero(void)
 {
@@ -173,7 +179,7 @@ PHILOX_FN float philox_hidden_zero(void)
 	return zero;
 }
 
-/* philox_root() is the square root of a >= 0, without sqrtf() and its errno. */
+/* Return the square root of a >= 0, without sqrtf() and its errno. */
 PHILOX_FN float philox_root(float a)
 {
 #ifdef __CUDA_ARCH__
@@ -195,7 +201,7 @@ PHILOX_FN float philox_root(float a)
 #endif
 }
 
-/* philox_f32_bits() gives the bits of x, philox_f32_from_bits() the reverse. */
+/* Return the bits of x. */
 PHILOX_FN uint32_t philox_f32_bits(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -208,6 +214,7 @@ PHILOX_FN uint32_t philox_f32_bits(float x)
 #endif
 }
 
+/* Return the number that has these bits. */
 PHILOX_FN float philox_f32_from_bits(uint32_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -220,7 +227,9 @@ PHILOX_FN float philox_f32_from_bits(uint32_t bits)
 #endif
 }
 
-/* The same for f64, whose denormals no option of CUDA touches. */
+/* --- arithmetic in f64, whose denormals no option of CUDA touches --------- */
+
+/* Return a b, rounded once. */
 PHILOX_FN double philox_multiply_f64(double a, double b)
 {
 #ifdef __CUDA_ARCH__
@@ -239,6 +248,7 @@ PHILOX_FN double philox_multiply_f64(double a, double b)
 #endif
 }
 
+/* Return a b + c, rounded once. */
 PHILOX_FN double philox_multiply_add_f64(double a, double b, double c)
 {
 #ifdef __CUDA_ARCH__
@@ -248,6 +258,7 @@ PHILOX_FN double philox_multiply_add_f64(double a, double b, double c)
 #endif
 }
 
+/* Return a 0 that the compiler does not know, as philox_hidden_zero(). */
 PHILOX_FN double philox_hidden_zero_f64(void)
 {
 	double zero = 0.0;
@@ -263,6 +274,7 @@ PHILOX_FN double philox_hidden_zero_f64(void)
 	return zero;
 }
 
+/* Return the square root of x >= 0, without sqrt() and its errno. */
 PHILOX_FN double philox_root_f64(double x)
 {
 #ifdef __CUDA_ARCH__
@@ -281,6 +293,7 @@ PHILOX_FN double philox_root_f64(double x)
 #endif
 }
 
+/* Return the bits of x. */
 PHILOX_FN uint64_t philox_f64_bits(double x)
 {
 #ifdef __CUDA_ARCH__
@@ -293,6 +306,7 @@ PHILOX_FN uint64_t philox_f64_bits(double x)
 #endif
 }
 
+/* Return the number that has these bits. */
 PHILOX_FN double philox_f64_from_bits(uint64_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -305,15 +319,18 @@ PHILOX_FN double philox_f64_from_bits(uint64_t bits)
 #endif
 }
 
-/* philox_bf16_to_f32() widens a bf16, given by its bits; exact. */
+/* --- bf16 and f16 --------------------------------------------------------- */
+
+/* Return a bf16, given by its bits, as f32; exact. */
 PHILOX_FN float philox_bf16_to_f32(uint16_t bits)
 {
 	return philox_f32_from_bits(PHILOX_CAST(uint32_t, bits) << 16);
 }
 
 /*
- * philox_number_to_bf16() rounds a number to the nearest bf16, ties to even; it
- * is not for NaNs. GPUs of compute capability 8.0 have an instruction for it.
+ * Return the bf16 that is nearest to a, ties to even; not for NaNs.
+ *
+ * GPUs of compute capability 8.0 have an instruction for it.
  */
 PHILOX_FN uint16_t philox_number_to_bf16(float a)
 {
@@ -331,7 +348,8 @@ PHILOX_FN uint16_t philox_number_to_bf16(float a)
 }
 
 /*
- * philox_f32_to_bf16() does the same; a NaN keeps its sign and becomes quiet.
+ * Return the bf16 that is nearest to x, ties to even; a NaN keeps its sign and
+ * becomes quiet.
  */
 PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 {
@@ -342,10 +360,7 @@ PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 	return (bits & 0x7fffffffu) > 0x7f800000u ? nan : number;
 }
 
-/*
- * philox_number_from_f16() widens an f16, given by its bits; exact. A NaN gives
- * some NaN.
- */
+/* Return an f16, given by its bits, as f32; exact. A NaN gives some NaN. */
 PHILOX_FN float philox_number_from_f16(uint16_t a)
 {
 #ifdef __CUDA_ARCH__
@@ -367,8 +382,9 @@ PHILOX_FN float philox_number_from_f16(uint16_t a)
 }
 
 /*
- * philox_f16_to_f32() does the same; a NaN keeps its sign and payload and
- * becomes quiet, as on x86.
+ * Return an f16, given by its bits, as f32; exact.
+ *
+ * A NaN keeps its sign and payload and becomes quiet, as on x86.
  */
 PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 {
@@ -380,8 +396,10 @@ PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 }
 
 /*
- * philox_number_to_f16() rounds a number to the nearest f16, ties to even: from
- * 65520 on to infinity, below 2^-14 to a denormal or 0. It is not for NaNs.
+ * Return the f16 that is nearest to a, ties to even: from 65520 on infinity,
+ * below 2^-14 a denormal or 0.
+ *
+ * It is not for NaNs.
  */
 PHILOX_FN uint16_t philox_number_to_f16(float a)
 {
@@ -407,8 +425,10 @@ PHILOX_FN uint16_t philox_number_to_f16(float a)
 }
 
 /*
- * philox_f32_to_f16() does the same; a NaN keeps its sign and the upper 10 bits
- * of its payload and becomes quiet, as on x86.
+ * Return the f16 that is nearest to x, ties to even.
+ *
+ * A NaN keeps its sign and the upper 10 bits of its payload and becomes quiet,
+ * as on x86.
  */
 PHILOX_FN uint16_t philox_f32_to_f16(float x)
 {
@@ -423,9 +443,8 @@ PHILOX_FN uint16_t philox_f32_to_f16(float x)
 /* --- logarithm, exponential function, sine and cosine --------------------- */
 
 /*
- * As in philox/real.h, the same source gives the same bits everywhere. There
- * are no branches, no tables and no loops, so that the lanes of a vector can
- * take the same steps; vector code uses the lists of coefficients too.
+ * There are no branches, no tables and no loops, so that the lanes of a vector
+ * can take the same steps; vector code uses the lists of coefficients too.
  * tests/numbers/fit_real.py finds the coefficients. Errors are the largest seen
  * in tests with dense samples, and relative unless marked otherwise; 1.2e-7 is
  * at most one unit in the last place of f32, 2.2e-16 of f64. Only the
@@ -493,7 +512,7 @@ PHILOX_FN uint16_t philox_f32_to_f16(float x)
 #define PHILOX_HORNER_F32(c) p = philox_multiply_add(p, x, c);
 #define PHILOX_HORNER_F64(c) p = philox_multiply_add_f64(p, x, c);
 
-/* philox_ln_core() is ln((1 + x) 2^k) for |x| <= 1/3. */
+/* Return ln((1 + x) 2^k) for |x| <= 1/3. */
 PHILOX_FN float philox_ln_core(float x, float k)
 {
 	const float ln_2 = 0.693147182f;
@@ -505,9 +524,9 @@ PHILOX_FN float philox_ln_core(float x, float k)
 }
 
 /*
- * philox_ln_power_f32() is k where x = m 2^k with m in [2/3, 4/3), for a normal
- * x > 0 given by its bits; bits - k 2^23 are the bits of m. ln(m) is a
- * polynomial in m - 1, and m - 1 is exact.
+ * Return k where x = m 2^k with m in [2/3, 4/3), for the bits of a normal x >
+ * 0. bits - k 2^23 are the bits of m. ln(m) is a polynomial in m - 1, and m - 1
+ * is exact.
  */
 PHILOX_FN int philox_ln_power_f32(uint32_t bits)
 {
@@ -517,10 +536,7 @@ PHILOX_FN int philox_ln_power_f32(uint32_t bits)
 	return PHILOX_CAST(int, (bits - two_thirds + (128u << 23)) >> 23) - 128;
 }
 
-/*
- * philox_ln_f32() is the natural logarithm of a normal, finite x > 0, within
- * 1.08e-7.
- */
+/* Return the natural logarithm of a normal, finite x > 0, within 1.08e-7. */
 PHILOX_FN float philox_ln_f32(float x)
 {
 	uint32_t bits = philox_f32_bits(x);
@@ -531,8 +547,8 @@ PHILOX_FN float philox_ln_f32(float x)
 }
 
 /*
- * philox_minus_2_ln() is -2 ln(u) for the uniform number u in (0, 1] that a
- * word gives, (w + 1/2) 2^-32 rounded to f32, within 8.0e-8; -0 for u = 1.
+ * Return -2 ln(u) for the uniform number u in (0, 1] that a word gives, within
+ * 8.0e-8. u is (w + 1/2) 2^-32 rounded to f32; for u = 1 the result is -0.
  */
 PHILOX_FN float philox_minus_2_ln(uint32_t w)
 {
@@ -543,11 +559,15 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 }
 
 /*
- * philox_mend_root() is the square root of x in [2^-90, 2^90], rounded once, or
- * 0 for x = 0, from any number within 2^-22.2 of 1 / root(x), relatively: a
- * test tries all of them for all x of two exponents, and powers of 4 change no
- * digit. Without the three steps to better `half` and `root`, as in nvcc's own
- * sqrt.rn.f32, one number within 2^-22.9 would give a wrong root, for two x.
+ * Return the square root of x in [2^-90, 2^90], rounded once, or 0 for x = 0.
+ *
+ *   x        the number
+ *   inverse  within 2^-22.2 of 1 / root(x), relatively
+ *
+ * A test tries all such `inverse` for all x of two exponents, and powers of 4
+ * change no digit. Without the three steps to better `half` and `root`, as in
+ * nvcc's own sqrt.rn.f32, one number within 2^-22.9 would give a wrong root,
+ * for two x.
  */
 PHILOX_FN float philox_mend_root(float x, float inverse)
 {
@@ -562,10 +582,11 @@ PHILOX_FN float philox_mend_root(float x, float inverse)
 }
 
 /*
- * philox_inverse_root() is about 1 / root(a) of a normal number a. On a GPU it
- * is rsqrt.approx.f32, of which the PTX manual says that its maximum relative
- * error is 2^-22.9, "over the entire positive finite floating-point range".
- * Denormals, which it flushes, it is not given.
+ * Return about 1 / root(a) of a normal number a.
+ *
+ * On a GPU it is rsqrt.approx.f32, of which the PTX manual says that its
+ * maximum relative error is 2^-22.9, "over the entire positive finite
+ * floating-point range". Denormals, which it flushes, it is not given.
  */
 PHILOX_FN float philox_inverse_root(float a)
 {
@@ -580,8 +601,9 @@ PHILOX_FN float philox_inverse_root(float a)
 }
 
 /*
- * philox_root_of_some() is the square root of 0 and of x in [2^-90, 2^90]. On a
- * GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers.
+ * Return the square root of x, which is 0 or in [2^-90, 2^90], rounded once.
+ *
+ * On a GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers.
  */
 PHILOX_FN float philox_root_of_some(float x)
 {
@@ -595,15 +617,17 @@ PHILOX_FN float philox_root_of_some(float x)
 #endif
 }
 
-/*
- * philox_radius() is the square root of philox_minus_2_ln(), and 0 for u = 1.
- * It takes fewer steps, but only multiplies by other powers of 2, which is
- * exact: U = 2^32 u, y = -2 x, and -1/2 P(-y/2) instead of P(x).
- */
+/* A step of philox_radius(): -1/2 P(-y/2) instead of P(x). */
 #define PHILOX_RADIUS_STEP(c) \
 	scale *= -2.0f;       \
 	p = philox_multiply_add(p, y, (c)*scale);
 
+/*
+ * Return the square root of philox_minus_2_ln(), and 0 for u = 1.
+ *
+ * It takes fewer steps, but only multiplies by other powers of 2, which is
+ * exact: U = 2^32 u and y = -2 x.
+ */
 PHILOX_FN float philox_radius(uint32_t w)
 {
 	const uint32_t two_thirds = 0x4f2aaaabu;     /* 2^32 2/3 */
@@ -623,15 +647,18 @@ PHILOX_FN float philox_radius(uint32_t w)
 }
 
 /*
- * philox_minus_ln1m_f32() is -ln(1 - v) for v = (w + 1/2) 2^-32, within 1.8e-7,
- * half of which comes from rounding v or u: from 2^-33 to 22.9, never 0, and
- * never less for a larger w (all words have been tried). Below 1/3 it is
- * computed from v, above from u = 1 - v; the switch is at a point where the
- * value does not go down.
+ * Below 1/3 philox_minus_ln1m_f32() is computed from v, above from u = 1 - v;
+ * the switch is at a point where the value does not go down.
  */
 #define PHILOX_LN1M_SWITCH_F32 0x55555480u
 #define PHILOX_LN1M_SWITCH_F64 0xaaaaaaaaaaaabull
 
+/*
+ * Return -ln(1 - v) for v = (w + 1/2) 2^-32, within 1.8e-7.
+ *
+ * Half of that comes from rounding v or u. The results are from 2^-33 to 22.9,
+ * never 0, and never less for a larger w (all words have been tried).
+ */
 PHILOX_FN float philox_minus_ln1m_f32(uint32_t w)
 {
 	uint32_t of_u = 0u - PHILOX_CAST(uint32_t, w >= PHILOX_LN1M_SWITCH_F32);
@@ -648,9 +675,11 @@ PHILOX_FN float philox_minus_ln1m_f32(uint32_t w)
 }
 
 /*
- * philox_exp_f32() is the exponential function for every value, +-inf too,
- * within 0.9 units in the last place; it overflows to infinity and underflows
- * through the denormals, rounded once, to 0. A NaN gives some NaN.
+ * Return the exponential function of any value, +-inf too, within 0.9 units in
+ * the last place.
+ *
+ * It overflows to infinity and underflows through the denormals, rounded once,
+ * to 0. A NaN gives some NaN.
  */
 PHILOX_FN float philox_exp_f32(float value)
 {
@@ -673,12 +702,7 @@ PHILOX_FN float philox_exp_f32(float value)
 			       philox_f32_from_bits((n - half + 127u) << 23));
 }
 
-/*
- * philox_sin_cos() gives sine and cosine of the angle that a word gives, 2 pi
- * (w + 1/2) 2^-32, with an absolute error within 1.03e-7. The nearest multiple
- * q of pi/2 is subtracted in integers, which leaves |t| <= pi/4 and never 0; q
- * then decides what is swapped and negated.
- */
+/* Return the sine of t, |t| <= pi/4, for x = t^2. */
 PHILOX_FN float philox_sin_core(float t, float x)
 {
 	float p = PHILOX_SIN_F32_FIRST;
@@ -687,6 +711,7 @@ PHILOX_FN float philox_sin_core(float t, float x)
 	return philox_multiply_add(philox_multiply(t, x), p, t);
 }
 
+/* Return the cosine of t, |t| <= pi/4, for x = t^2. */
 PHILOX_FN float philox_cos_core(float x)
 {
 	float p = PHILOX_COS_F32_FIRST;
@@ -695,6 +720,13 @@ PHILOX_FN float philox_cos_core(float x)
 	return p;
 }
 
+/*
+ * Compute sine and cosine of the angle that a word gives, 2 pi (w + 1/2) 2^-32,
+ * with an absolute error within 1.03e-7.
+ *
+ * The nearest multiple q of pi/2 is subtracted in integers, which leaves |t| <=
+ * pi/4 and never 0; q then decides what is swapped and negated.
+ */
 PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 {
 	const float two_pi_by_2_34 = 3.6572953e-10f;
@@ -711,11 +743,14 @@ PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 	*cosine = philox_f32_from_bits(b ^ ((q + (1u << 30)) & 1u << 31));
 }
 
+/* --- the same functions for f64 ------------------------------------------- */
+
 /*
- * The same functions for f64. Where f32 has a word w, they have a number a <
- * 2^53, the upper bits of a 64-bit draw (w64 >> 11), which means (a + 1/2)
- * 2^-53.
+ * Where f32 has a word w, these have a number a < 2^53, the upper bits of a
+ * 64-bit draw (w64 >> 11), which means (a + 1/2) 2^-53.
  */
+
+/* Return ln((1 + x) 2^k) for |x| <= 1/3. */
 PHILOX_FN double philox_ln_core_f64(double x, double k)
 {
 	const double ln_2 = 0.69314718055994529;
@@ -726,6 +761,7 @@ PHILOX_FN double philox_ln_core_f64(double x, double k)
 	return philox_multiply_add_f64(k, ln_2, p);
 }
 
+/* Return k where x = m 2^k, as philox_ln_power_f32(), for the bits of x. */
 PHILOX_FN int philox_ln_power_f64(uint64_t bits)
 {
 	const uint64_t two_thirds = 0x3fe5555555555555u;
@@ -734,7 +770,7 @@ PHILOX_FN int philox_ln_power_f64(uint64_t bits)
 	       1024;
 }
 
-/* Within 2.1e-16. */
+/* Return the natural logarithm of a normal, finite x > 0, within 2.1e-16. */
 PHILOX_FN double philox_ln_f64(double x)
 {
 	uint64_t bits = philox_f64_bits(x);
@@ -745,7 +781,7 @@ PHILOX_FN double philox_ln_f64(double x)
 	return philox_ln_core_f64(m - 1.0, k);
 }
 
-/* (a + 1/2) 2^-53, rounded once */
+/* Return (a + 1/2) 2^-53, rounded once. */
 PHILOX_FN double philox_open_f64(uint64_t a)
 {
 	return philox_multiply_add_f64(
@@ -753,13 +789,20 @@ PHILOX_FN double philox_open_f64(uint64_t a)
 		1.1102230246251565e-16, 5.5511151231257827e-17);
 }
 
-/* Within 2.1e-16 for (a + 1/2) 2^-53 rounded to f64; -0 if that is 1. */
+/*
+ * Return -2 ln(u) for u = (a + 1/2) 2^-53 rounded to f64, within 2.1e-16; for u
+ * = 1 it is -0.
+ */
 PHILOX_FN double philox_minus_2_ln_f64(uint64_t a)
 {
 	return -2.0 * philox_ln_f64(philox_open_f64(a));
 }
 
-/* From 2^-54 to 37.5, within 3.9e-16, half of which comes from rounding u. */
+/*
+ * Return -ln(1 - v) for v = (a + 1/2) 2^-53, within 3.9e-16.
+ *
+ * Half of that comes from rounding u. The results are from 2^-54 to 37.5.
+ */
 PHILOX_FN double philox_minus_ln1m_f64(uint64_t a)
 {
 	uint64_t of_u = 0u - PHILOX_CAST(uint64_t, a >= PHILOX_LN1M_SWITCH_F64);
@@ -772,7 +815,10 @@ PHILOX_FN double philox_minus_ln1m_f64(uint64_t a)
 	return -philox_ln_core_f64(of_u ? m - 1.0 : -m, k);
 }
 
-/* Within 1.05 units in the last place. */
+/*
+ * Return the exponential function of any value, within 1.05 units in the last
+ * place; otherwise as philox_exp_f32().
+ */
 PHILOX_FN double philox_exp_f64(double value)
 {
 	const double by_ln_2 = 1.4426950408889634, magic = 6755399441055744.0;
@@ -796,7 +842,7 @@ PHILOX_FN double philox_exp_f64(double value)
 		p, philox_f64_from_bits((n - half + 1023u) << 52));
 }
 
-/* The polynomials of philox_sin_cos_f64(). */
+/* Return the sine of t, |t| <= pi/4, for x = t^2. */
 PHILOX_FN double philox_sin_core_f64(double t, double x)
 {
 	double p = PHILOX_SIN_F64_FIRST;
@@ -805,6 +851,7 @@ PHILOX_FN double philox_sin_core_f64(double t, double x)
 	return philox_multiply_add_f64(philox_multiply_f64(t, x), p, t);
 }
 
+/* Return the cosine of t, |t| <= pi/4, for x = t^2. */
 PHILOX_FN double philox_cos_core_f64(double x)
 {
 	double p = PHILOX_COS_F64_FIRST;
@@ -813,7 +860,10 @@ PHILOX_FN double philox_cos_core_f64(double x)
 	return p;
 }
 
-/* Within 2.6e-16, relative to each of the two. */
+/*
+ * Compute sine and cosine of the angle 2 pi (a + 1/2) 2^-53, each with a
+ * relative error within 2.6e-16.
+ */
 PHILOX_FN void philox_sin_cos_f64(uint64_t a, double *sine, double *cosine)
 {
 	const double two_pi_by_2_54 = 3.4878684980086318e-16;

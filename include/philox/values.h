@@ -2,7 +2,10 @@
  * philox/values.h - from words to values: every distribution's formula
  *
  * w is an element's 32-bit word, w64 its 64-bit draw (philox/state.h). Ranges
- * and what a value means: philox/fill.h.
+ * and what a value means: philox/fill.h. bf16 and f16 are given as 16 bits.
+ *
+ * During capture: all functions here are legal.
+ * Threads: any, at any time.
  */
 #ifndef PHILOX_VALUES_H
 #define PHILOX_VALUES_H
@@ -13,19 +16,17 @@
 extern "C" {
 #endif
 
-/*
- * Uniform numbers in [0, 1), all of them exact: 24 bits of a word as f32, 8
- * bits as bf16, 11 bits as f16, 53 bits of a 64-bit draw as f64. bf16 and f16
- * are given as 16 bits; philox_uniform_11() is the f16 as a float.
- */
+/* Return a uniform number in [0, 1), as f32: 24 bits of a word, exact. */
 PHILOX_FN float philox_uniform_f32(uint32_t w)
 {
 	return philox_scaled(PHILOX_CAST(float, w >> 8), 5.96046448e-08f);
 }
 
 /*
- * philox_part() is a 2^-bits for a < 2^bits <= 2^22. On a GPU an addition makes
- * 2^23 + a, and the one step after it is exact: it takes 2^23 away again.
+ * Return a 2^-bits for a < 2^bits <= 2^22; `unit` is 2^-bits.
+ *
+ * On a GPU an addition makes 2^23 + a, and the one step after it is exact: it
+ * takes 2^23 away again.
  */
 PHILOX_FN float philox_part(uint32_t a, float unit)
 {
@@ -37,36 +38,47 @@ PHILOX_FN float philox_part(uint32_t a, float unit)
 #endif
 }
 
+/* Return a uniform number in [0, 1) of 8 bits of a word, exact. */
 PHILOX_FN float philox_uniform_8(uint32_t w)
 {
 	return philox_part(w >> 24, 0.00390625f);
 }
 
+/* Return philox_uniform_8() as bf16, exact. */
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 {
 	return philox_number_to_bf16(philox_uniform_8(w));
 }
 
+/* Return a uniform number in [0, 1) of 11 bits of a word, exact. */
 PHILOX_FN float philox_uniform_11(uint32_t w)
 {
 	return philox_part(w >> 21, 4.8828125e-04f);
 }
 
+/* Return philox_uniform_11() as f16, exact. */
 PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
 {
 	return philox_number_to_f16(philox_uniform_11(w));
 }
 
+/* Return a uniform number in [0, 1), as f64: 53 bits of a draw, exact. */
 PHILOX_FN double philox_uniform_f64(uint64_t w64)
 {
 	return PHILOX_CAST(double, w64 >> 11) * 1.1102230246251565e-16;
 }
 
 /*
- * philox_range_f32() maps u in [0, 1) to [bottom, top], the smallest and the
- * largest number of the output's type in [low, high): u (high - low) + low,
- * rounded once, could be high itself. Where -0 and 0 compare equal, the bound
- * is taken.
+ * Return u in [0, 1), moved to the range [low, high).
+ *
+ *   u       philox_uniform_f32(), _8() or _11()
+ *   width   high - low
+ *   low     the range's lower end
+ *   bottom  the smallest number of the output's type in the range
+ *   top     the largest number of the output's type in the range
+ *
+ * The value u width + low, rounded once, could be high itself; so it is kept in
+ * [bottom, top]. Where -0 and 0 compare equal, the bound is taken.
  */
 PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
 				 float top)
@@ -76,6 +88,7 @@ PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
 	return philox_greater(philox_lesser(x, top), bottom);
 }
 
+/* Return u in [0, 1), moved to a range, as philox_range_f32() does, in f64. */
 PHILOX_FN double philox_range_f64(double u, double width, double low,
 				  double bottom, double top)
 {
@@ -86,11 +99,18 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
 }
 
 /*
- * philox_normal_pair() makes two independent normal numbers from two words
- * (Box-Muller), the sine first as in cuRAND, with u = (w0 + 1/2) 2^-32 rounded
- * to f32 as in philox_minus_2_ln(): within 7e-7 of the exact values for that u,
- * or 1.2e-6 (2.5 units in the last place) where the radius is 4 or more. |x| <=
- * 6.77, and no result is -0.
+ * Make two independent normal numbers from two words.
+ *
+ *   w0    gives the radius, of u = (w0 + 1/2) 2^-32 rounded to f32 as in
+ *         philox_minus_2_ln()
+ *   w1    gives the angle
+ *   x, y  written: radius times sine, and radius times cosine, as in cuRAND
+ *
+ * They are within 7e-7 of the exact values for that u, or within 1.2e-6 (2.5
+ * units in the last place) where the radius is 4 or more. |x| <= 6.77, and no
+ * result is -0.
+ * Source: Box, Muller: "A Note on the Generation of Random Normal Deviates",
+ * 1958.
  */
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
@@ -103,7 +123,10 @@ PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 	*y = philox_multiply_add(radius, cosine, zero);
 }
 
-/* philox_normal_pair_f64() is the same for two 64-bit draws; |x| <= 8.66. */
+/*
+ * Make two independent normal numbers from two 64-bit draws: |x| <= 8.66,
+ * otherwise as philox_normal_pair().
+ */
 PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
 				      double *y)
 {
@@ -115,39 +138,47 @@ PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
 	*y = philox_multiply_add_f64(radius, cosine, zero);
 }
 
-/* philox_log_normal_f32() is exp(mean + std z) of a normal number z. */
+/* Return exp(mean + std z) of a normal number z. */
 PHILOX_FN float philox_log_normal_f32(float z, float mean, float std)
 {
 	return philox_exp_f32(philox_multiply_add(z, std, mean));
 }
 
+/* Return exp(mean + std z) of a normal number z, in f64. */
 PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
 {
 	return philox_exp_f64(philox_multiply_add_f64(z, std, mean));
 }
 
 /*
- * philox_exponential_f32() is exponential with rate 1: -ln(1 - v), v = (w +
- * 1/2) 2^-32, also precise where it is small. philox_gumbel_f32() is minus the
- * logarithm of that: each of many logits, with a Gumbel number added, is the
- * largest with its softmax probability. Neither function gives -0.
+ * Return an exponential number of rate 1: -ln(1 - v), v = (w + 1/2) 2^-32.
+ *
+ * It is also precise where it is small, and never -0.
  */
 PHILOX_FN float philox_exponential_f32(uint32_t w)
 {
 	return philox_minus_ln1m_f32(w);
 }
 
+/*
+ * Return a Gumbel number: minus the logarithm of philox_exponential_f32().
+ *
+ * Each of many logits, with a Gumbel number added, is the largest with its
+ * softmax probability. It is never -0.
+ */
 PHILOX_FN float philox_gumbel_f32(uint32_t w)
 {
 	return philox_subtract(philox_hidden_zero(),
 			       philox_ln_f32(philox_minus_ln1m_f32(w)));
 }
 
+/* Return an exponential number of rate 1 of a 64-bit draw. */
 PHILOX_FN double philox_exponential_f64(uint64_t w64)
 {
 	return philox_minus_ln1m_f64(w64 >> 11);
 }
 
+/* Return a Gumbel number of a 64-bit draw. */
 PHILOX_FN double philox_gumbel_f64(uint64_t w64)
 {
 	return philox_hidden_zero_f64() -
@@ -155,9 +186,10 @@ PHILOX_FN double philox_gumbel_f64(uint64_t w64)
 }
 
 /*
- * A threshold T = round(p * 2^32), in 33 bits, decides whether a word's element
- * is kept, which has probability 1 - p; the same T makes Bernoulli numbers,
- * which are 1 where dropout would drop. philox_threshold() is for p in [0, 1].
+ * Return the threshold T = round(p 2^32) of a probability p in [0, 1]: 33 bits.
+ *
+ * An element whose word is below T is dropped, which has probability p. The
+ * same T makes Bernoulli numbers, which are 1 where dropout would drop.
  */
 PHILOX_FN uint64_t philox_threshold(double p)
 {
@@ -167,6 +199,7 @@ PHILOX_FN uint64_t philox_threshold(double p)
 	return whole + (exact - PHILOX_CAST(double, whole) >= 0.5);
 }
 
+/* Return 1 if dropout keeps the element of word w, else 0. */
 PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 {
 #ifdef __CUDA_ARCH__
@@ -178,7 +211,7 @@ PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 #endif
 }
 
-/* philox_drop_f32() drops x, or keeps its bits; a dropped x is 0. */
+/* Return x with its bits if it is kept, else 0. */
 PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
 {
 	/* no branch: it could not be predicted */
@@ -187,17 +220,18 @@ PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
 		(0u - PHILOX_CAST(uint32_t, philox_keep(w, threshold))));
 }
 
-/* philox_bernoulli_f32() is 1 where dropout would drop, else 0. */
+/* Return 1 where dropout would drop, else 0. */
 PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
 {
 	return PHILOX_CAST(float, !philox_keep(w, threshold));
 }
 
 /*
- * philox_dropout_f32() drops or scales x; a dropped x is 0, even a NaN. A
- * NaN that is kept becomes the one with bits 0x7fc00000, since machines differ
- * in what a product makes of it. The scale of probability p is
- * philox_dropout_scale(p); for p = 1, which keeps nothing, it is 0.
+ * Return x times scale if it is kept, else 0, even for a NaN.
+ *
+ * A NaN that is kept becomes the one with bits 0x7fc00000, since machines
+ * differ in what a product makes of it. The scale of probability p is
+ * philox_dropout_scale(p).
  */
 PHILOX_FN float philox_dropout_f32(float x, uint32_t w, uint64_t threshold,
 				   float scale)
@@ -209,6 +243,9 @@ PHILOX_FN float philox_dropout_f32(float x, uint32_t w, uint64_t threshold,
 	return philox_drop_f32(philox_f32_from_bits(bits), w, threshold);
 }
 
+/*
+ * Return x times scale if it is kept, else 0, as philox_dropout_f32(), in f64.
+ */
 PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,
 				    double scale)
 {
@@ -220,21 +257,30 @@ PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,
 		bits & (0u - PHILOX_CAST(uint64_t, philox_keep(w, threshold))));
 }
 
+/*
+ * Return dropout's scale 1 / (1 - p), in f64; for p = 1, which keeps nothing,
+ * 0.
+ */
 PHILOX_FN double philox_dropout_scale_f64(double p)
 {
 	return p < 1.0 ? 1.0 / (1.0 - p) : 0.0;
 }
 
+/* Return dropout's scale 1 / (1 - p), rounded to f32; for p = 1 it is 0. */
 PHILOX_FN float philox_dropout_scale(double p)
 {
 	return philox_f32_of(philox_dropout_scale_f64(p));
 }
 
 /*
- * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and tells whether
- * the word must be rejected: `reject` is 2^32 mod n. philox_integer_u64() does
- * the same with a 64-bit draw; there n = 0 means 2^64, and `reject` is 2^64 mod
- * n. (Lemire, "Fast random integer generation in an interval", 2019.)
+ * Return the place in [0, n) that a word gives.
+ *
+ *   w         the word
+ *   n         how many integers there are, 1 .. 2^32
+ *   reject    2^32 mod n
+ *   rejected  written: 1 if the word must be rejected, else 0
+ *
+ * Source: Lemire, "Fast random integer generation in an interval", 2019.
  */
 PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
 				      int *rejected)
@@ -245,7 +291,7 @@ PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
 	return PHILOX_CAST(uint32_t, m >> 32);
 }
 
-/* philox_mulhi_u64() is the upper half of a product. */
+/* Return the upper half of a product. */
 PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
 {
 #ifdef __CUDA_ARCH__
@@ -257,7 +303,10 @@ PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
 #endif
 }
 
-/* philox_integer_u64() is philox_integer_u32() for a 64-bit draw, see above. */
+/*
+ * Return the place in [0, n) that a 64-bit draw gives, as philox_integer_u32()
+ * does: n = 0 means 2^64, and `reject` is 2^64 mod n.
+ */
 PHILOX_FN uint64_t philox_integer_u64(uint64_t w64, uint64_t n, uint64_t reject,
 				      int *rejected)
 {
@@ -266,9 +315,11 @@ PHILOX_FN uint64_t philox_integer_u64(uint64_t w64, uint64_t n, uint64_t reject,
 }
 
 /*
- * Stochastic rounding: philox_round_bf16() gives the neighbour of x that is
- * next in magnitude if w < floor(f 2^32), where f is the fraction that rounding
- * to nearest would use. A NaN keeps its sign and becomes quiet.
+ * Return x rounded to a bf16 stochastically: to the neighbour of x that is next
+ * in magnitude if w < floor(f 2^32).
+ *
+ * f is the fraction that rounding to nearest would use. A NaN keeps its sign
+ * and becomes quiet.
  */
 PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
 {
@@ -280,8 +331,10 @@ PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
 }
 
 /*
- * philox_round_f16() does the same for f16. Below 2^-14 its numbers are the
- * multiples of 2^-24; |x| of 65536 and more is infinite.
+ * Return x rounded to an f16 stochastically, as philox_round_bf16().
+ *
+ * Below 2^-14 the numbers of f16 are the multiples of 2^-24; |x| of 65536 and
+ * more is infinite.
  */
 PHILOX_FN uint16_t philox_round_f16(float x, uint32_t w)
 {
