@@ -84,10 +84,10 @@ static struct philox_graph *capture(struct philox_context *context,
 	const struct philox_row_list drafts = {.size = sizeof(drafts),
 					       .indices = on->slot_of,
 					       .mask = on->entry_runs,
-					       .n = ENTRIES,
+					       .count = ENTRIES,
 					       .steps = on->step_of};
 	const struct philox_row_list slots = {
-		.size = sizeof(slots), .mask = on->slot_runs, .n = SLOTS};
+		.size = sizeof(slots), .mask = on->slot_runs, .count = SLOTS};
 	const struct philox_sample_desc sample = {.size = sizeof(sample),
 						  .logits = on->logits,
 						  .dtype = PHILOX_DTYPE_F32,
@@ -158,7 +158,8 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 			 philox_stream stream, struct shared *on, int request,
 			 int32_t out[LENGTH])
 {
-	const struct philox_row_list first = {.size = sizeof(first), .n = 1};
+	const struct philox_row_list first = {.size = sizeof(first),
+					      .count = 1};
 	const struct philox_sample_desc sample = {.size = sizeof(sample),
 						  .logits = on->logits,
 						  .dtype = PHILOX_DTYPE_F32,

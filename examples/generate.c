@@ -113,7 +113,7 @@ static void step(const struct run *run, philox_stream stream,
 	const struct philox_row_list list = {.size = sizeof(list),
 					     .indices = on->row,
 					     .mask = on->runs,
-					     .n = (uint32_t)work->n};
+					     .count = (uint32_t)work->n};
 	const struct philox_state *states;
 
 	TRY(philox_stream_launch_host(run->device, stream, run_model, work,

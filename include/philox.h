@@ -8,26 +8,29 @@
  * owed and tells each graph, in the parameters of one node, which states to
  * use. The same code runs on a CPU and gives the same numbers, bit for bit.
  *
- * Objects: a device (philox/device.h); a context on it (philox/context.h) with
- * generators (philox/context.h), regions of random operators
- * (philox/region.h) and graphs (philox/graph.h), with branches and loops
- * (philox/graph.h) and arguments that change with each launch
- * (philox/graph.h); passes over regions, and the tickets that tie a
- * backward to its forward (philox/pass.h); fills (philox/fill.h), in the
- * layouts of other libraries too (philox/fill.h); tables of states for
- * samplers, and tokens from logits (philox/rows.h, philox/rows.h); device
- * memory that graphs share (philox/pool.h); functions that are captured and
- * replayed by themselves (philox/runner.h), and what they have learned, as a
- * text (philox/runner.h); launches that are checked against their eager form
- * (philox/graph.h); a context as a text, to resume from (philox/save.h);
- * ranks, many processes that run one program (philox/mesh.h), the parts of
- * tensors that they hold (philox/mesh.h), whether they agree (philox/mesh.h)
- * and their contexts as a set of texts (philox/mesh.h); the numbers
- * themselves, for your own kernels (philox/kernel.h, or as a string,
- * philox/interop.h); states for the kernels of other libraries
- * (philox/interop.h); and, for tests, calls that are counted and made to fail
- * (philox/device.h). Structs that callers fill in begin with their size
- * (philox/status.h).
+ * The objects, and where they are:
+ *
+ *   philox/device.h   a device; calls that are counted and made to fail
+ *   philox/context.h  a context on it, and its generators
+ *   philox/region.h   regions of random operators
+ *   philox/pass.h     passes over regions, and the tickets that tie a backward
+ *                     to its forward
+ *   philox/fill.h     fills, in the layouts of other libraries too
+ *   philox/rows.h     tables of states for samplers, and tokens from logits
+ *   philox/graph.h    graphs, with branches, loops and parameters that change
+ *                     with each launch; launches that are checked against
+ *                     their eager form
+ *   philox/pool.h     device memory that graphs share
+ *   philox/runner.h   functions that are captured and replayed by themselves,
+ *                     and what they have learned, as a text
+ *   philox/save.h     a context as a text, to resume from
+ *   philox/mesh.h     ranks, the parts of tensors that they hold, whether they
+ *                     agree, and their contexts as a set of texts
+ *   philox/kernel.h   the numbers themselves, for your own kernels
+ *   philox/interop.h  the same as a string, and states for the kernels of
+ *                     other libraries
+ *   philox/status.h   errors; structs that callers fill in begin with their
+ *                     size
  *
  * A program is built with the flags that pkg-config has for it:
  *

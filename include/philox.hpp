@@ -26,7 +26,7 @@
  * PHILOX_EXCEPTIONS is defined before it is included, philox::check(call)
  * throws philox::error instead of returning a status.
  *
- * Thread rule: as for any object; the functions called are those of C.
+ * Threads: as for any object; the functions called are those of C.
  */
 #ifndef PHILOX_HPP
 #define PHILOX_HPP

@@ -29,7 +29,7 @@ static const char *add_axis(struct philox_mesh *mesh, const char *text)
 	size = strtoull(text + length + 1, &end, 10);
 	if (errno || size > UINT32_MAX || (*end && *end != ','))
 		return NULL;
-	axis->size = (uint32_t)size;
+	axis->n_ranks = (uint32_t)size;
 	if (axis->name == names[PIPELINE])
 		axis->flags = PHILOX_AXIS_STAGES;
 	mesh->n_axes++;
@@ -68,7 +68,7 @@ static void note_axes(struct place *place)
 	for (uint32_t k = 0; k < place->mesh.n_axes; k++)
 		for (int i = 0; i < AXES; i++)
 			if (!strcmp(place->mesh.axes[k].name, names[i])) {
-				place->size[i] = place->mesh.axes[k].size;
+				place->size[i] = place->mesh.axes[k].n_ranks;
 				place->at[i] = place->mesh.axes[k].coordinate;
 			}
 }
@@ -103,7 +103,7 @@ int place_read(struct place *place, const struct shape *shape, const char *mesh,
 	if (!mesh) {
 		place->mesh.n_axes = 1;
 		place->mesh.axes[0] = (struct philox_axis){
-			.name = names[DATA], .size = (uint32_t)world};
+			.name = names[DATA], .n_ranks = (uint32_t)world};
 	}
 	if (philox_mesh_set_rank(&place->mesh, rank, world)) {
 		snprintf(message, 200, "--mesh %.60s: %.120s", mesh ? mesh : "",

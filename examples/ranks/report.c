@@ -17,7 +17,8 @@ void report_begin(const struct model *model)
 		return;
 	printf("mesh");
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		printf(" %s=%" PRIu32, mesh->axes[i].name, mesh->axes[i].size);
+		printf(" %s=%" PRIu32, mesh->axes[i].name,
+		       mesh->axes[i].n_ranks);
 	printf(", %s, %s, %s\n", model->options->device,
 	       model->options->eager ? "eager" : "captured",
 	       model->options->keep ? "activations kept"

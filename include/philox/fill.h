@@ -8,9 +8,9 @@
  * fill: random sites that are to differ are two operators (philox/pass.h says
  * who reports it).
  *
- * With w the element's 32-bit word, w64 its
- * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
- * (philox/state.h has the layout, philox/values.h the formulas' code):
+ * With w the element's 32-bit word, w64 its 64-bit draw, v = (w + 1/2) 2^-32
+ * and z a standard normal number (philox/state.h has the layout,
+ * philox/values.h the formulas' code):
  *
  *   dist         value                                    range (rounded last)
  *   bits         w (u32) or w64 (u64)                     all
@@ -68,9 +68,6 @@
  *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_FILL_H
 #define PHILOX_FILL_H
@@ -120,13 +117,13 @@ enum philox_dtype {
 #define PHILOX_ELEMENTS(dtype) ((uint32_t)(dtype) + 1)
 
 /*
- * struct philox_span says which elements of an operator's output an array
- * holds. A plain span has rows = 0 or 1: its element i is element first + i. A
- * shard of a matrix has `rows` rows of `count` elements: its element (r, c) is
- * element first + r * row_stride + c. So any part of a tensor draws exactly the
- * numbers that the whole would have there. row_stride is the tensor's, not the
- * array's: the array is contiguous, and its row r begins at r * count. To fill
- * a part of a larger array, fill it row by row, each with a plain span.
+ * Which elements of an operator's output an array holds. A plain span has rows
+ * = 0 or 1: its element i is element first + i. A shard of a matrix has `rows`
+ * rows of `count` elements: its element (r, c) is element first + r *
+ * row_stride + c. So any part of a tensor draws exactly the numbers that the
+ * whole would have there. row_stride is the tensor's, not the array's: the
+ * array is contiguous, and its row r begins at r * count. To fill a part of a
+ * larger array, fill it row by row, each with a plain span.
  */
 struct philox_span {
 	uint64_t first;
@@ -135,7 +132,15 @@ struct philox_span {
 	uint64_t row_stride; /* elements from row to row, at least count */
 };
 
-/* philox_span_elements() makes the span of `count` elements from `first` on. */
+/*
+ * Return a span of consecutive elements.
+ *
+ *   first  the first element
+ *   count  how many
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 static inline struct philox_span philox_span_elements(uint64_t first,
 						      uint64_t count)
 {
@@ -145,8 +150,14 @@ static inline struct philox_span philox_span_elements(uint64_t first,
 }
 
 /*
- * philox_span_rows() makes the span of rows x cols elements whose corner is
- * element `first` of a tensor with `row_stride` elements a row.
+ * Return a span of rows x cols elements of a tensor.
+ *
+ *   first       the element at its corner
+ *   rows, cols  how many of each
+ *   row_stride  elements of the tensor from row to row
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 static inline struct philox_span philox_span_rows(uint64_t first, uint64_t rows,
 						  uint64_t cols,
@@ -160,9 +171,8 @@ static inline struct philox_span philox_span_rows(uint64_t first, uint64_t rows,
 struct philox_layout_desc;
 
 /*
- * struct philox_fill_desc describes one fill. Begin with PHILOX_INIT(), then
- * set the fields common to all, and the parameters of its dist; other
- * parameters are ignored.
+ * One fill. Begin with PHILOX_INIT(), then set the fields common to all, and
+ * the parameters of its dist; other parameters are ignored.
  */
 struct philox_fill_desc {
 	size_t size;    /* sizeof(this struct) */
@@ -184,47 +194,90 @@ struct philox_fill_desc {
 	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
 	uint64_t to;    /*   the largest, not below `from`; 32-bit dtypes: both
 			     in range. All 2^64 of a 64-bit dtype is fine. */
-	const struct philox_layout_desc *layout; /* NULL: as above, or another
-			     library's numbers (philox/fill.h) */
+	const struct philox_layout_desc *layout; /* NULL: as above; else another
+			     library's numbers, see below */
 };
 
 /*
- * philox_rng_fill() puts a fill from an explicit state on a stream: no seed is
- * derived and no state advances. The state is given by value (its offset a
- * multiple of 4) or as the device address of one (aligned to 8), which is read
- * when the work runs; a poisoned one gives NaN, or all-ones for bits and
- * integers. One kernel node during capture, where it is legal; arrays must not
- * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a
- * parameter outside its range or NaN, a null or misaligned pointer, overlapping
- * arrays, an array outside its memory on a host device (philox/device.h), rows
- * that overlap, an unknown or unsupported dist or dtype),
- * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, exceeds
- * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or
- * range), those of the device.
+ * Put a fill from an explicit state on a stream.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   rng     the state by value (its offset a multiple of 4), or the device
+ *           address of one (aligned to 8), which is read when the work runs; a
+ *           poisoned one gives NaN, or all-ones for bits and integers
+ *   fill    what is drawn, and where it goes; arrays must not overlap unless in
+ *           == out
+ *
+ * No seed is derived and no state advances.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID      a parameter is outside its range or NaN; a
+ *                             pointer is NULL or misaligned; arrays overlap, or
+ *                             rows of the span; an array is outside its memory
+ *                             on a host device (philox/device.h); a dist or
+ *                             dtype is unknown, or they do not fit; the message
+ *                             names the field
+ *   PHILOX_ERROR_OVERFLOW     the span's last element, or the size in bytes,
+ *                             exceeds 2^64
+ *   PHILOX_ERROR_UNSUPPORTED  the layout has no such dist, dtype or range
+ *   those of the device
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rng_fill(
 	struct philox_device *device, philox_stream stream,
 	struct philox_rng rng, const struct philox_fill_desc *fill);
 
 /*
- * philox_pass_fill() puts a fill of call `call` of operator `op` on the stream
- * of an open pass. In a backward pass it gives the numbers that the forward
- * gave, any number of times. Errors: as philox_rng_fill(), naming region and
- * operator; PHILOX_ERROR_INVALID for an op or call out of range,
- * PHILOX_ERROR_STATE for a pass that is not open, PHILOX_ERROR_STALE for a pass
- * of a destroyed region, PHILOX_ERROR_MISMATCH if its stream has begun or ended
- * a capture since. Legal during capture.
+ * Put a fill of an operator's numbers on the stream of an open pass.
+ *
+ *   pass  the pass, forward or backward
+ *   op    the operator, by its place in the region
+ *   call  which of the operator's calls
+ *   fill  what is drawn, and where it goes
+ *
+ * In a backward pass it gives the numbers that the forward gave, any number of
+ * times.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors: the message names region and operator.
+ *   PHILOX_ERROR_INVALID   op or call is out of range
+ *   PHILOX_ERROR_STATE     the pass is not open
+ *   PHILOX_ERROR_STALE     its region was destroyed
+ *   PHILOX_ERROR_MISMATCH  its stream has begun or ended a capture since
+ *   those of philox_rng_fill()
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pass_fill(
 	const struct philox_pass *pass, uint32_t op, uint32_t call,
 	const struct philox_fill_desc *fill);
 
 /*
- * The same by name, for call 0 of an operator: each fills `out` with `span` of
- * the operator's numbers. Dropout reads `in`, which may equal `out`; applied to
- * a gradient in the backward pass it is its own derivative. Stochastic rounding
- * reads f32 and writes bf16 or f16. Errors as philox_pass_fill(). Legal during
- * capture.
+ * Fill an array with numbers of call 0 of an operator, by the name of their
+ * distribution.
+ *
+ *   pass       the pass, forward or backward
+ *   op         the operator, by its place in the region
+ *   dtype      of the array; enum philox_dtype says which a dist has
+ *   span       which elements the array holds
+ *   low, high  the range [low, high) of uniform numbers
+ *   mean, std  of normal and log-normal numbers; std is above 0
+ *   rate       of exponential numbers, above 0
+ *   from, to   the least and the largest integer
+ *   p          probability in [0, 1]: of 1 (Bernoulli), of 0 (dropout)
+ *   in         dropout: as many of dtype, may equal out; rounding: as many f32
+ *   out        device memory for the span's elements
+ *
+ * Dropout applied to a gradient in the backward pass is its own derivative.
+ * Stochastic rounding reads f32 and writes bf16 or f16.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors: those of philox_pass_fill().
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_pass_bits(const struct philox_pass *pass,
 					       uint32_t op,
@@ -324,7 +377,7 @@ PHILOX_API enum philox_status philox_pass_stochastic_round(
  * original's (sine first; TRITON: cosine only), and the functions are philox's
  * own. These values are within 3e-6 of the original's f32 numbers on a host
  * (TRITON: 6e-6; f64: 8e-15), for std 1 and rate 1, and still the same bits on
- * every device. A NaN is the quiet one of philox/fill.h.
+ * every device. A NaN is the quiet one, as above.
  *
  * CURAND_*, TRITON and JAX have no ranges: low = 0 and high = 1 (JAX also
  * allows low = 0 with any high, and ranges of a power of two, where it is
@@ -348,8 +401,6 @@ PHILOX_API enum philox_status philox_pass_stochastic_round(
  *   - PYTORCH, NVFUSER: products and sums are fused as nvcc does by default.
  *   - TRITON: offsets above 2^32 carry into the second word of the counter, as
  *     in Triton since pull request 6832.
- *
- * Thread rule: every function here may be called from any thread at any time.
  */
 
 enum philox_layout_kind {
@@ -363,9 +414,9 @@ enum philox_layout_kind {
 };
 
 /*
- * struct philox_layout_desc says which numbers a fill draws (its field
- * `layout`). Begin with PHILOX_INIT(), then set `kind` and the fields that the
- * kind needs; the others are ignored.
+ * Which library's numbers a fill draws (its field `layout`). Begin with
+ * PHILOX_INIT(), then set `kind` and the fields that the kind needs; the others
+ * are ignored.
  */
 struct philox_layout_desc {
 	size_t size;      /* sizeof(this struct) */
@@ -388,44 +439,64 @@ struct philox_layout_desc {
 };
 
 /*
- * philox_layout_advance() writes by how many 32-bit words the original moves
- * its generator for the op that a fill is a part of, a multiple of 4: the
- * `advance` of a struct philox_op_desc, or the argument of
- * philox_generator_advance(). The fill's arrays and state do not matter;
- * without a layout the result is 4.
+ * Write by how many 32-bit words the original library moves its generator for
+ * the op that a fill is a part of.
  *
- *   CURAND_DEVICE  the words a thread draws, rounded up to a block
- *   CURAND_HOST    `elements`, rounded up to a multiple of 4: the stream
- *                  continues where the original's does if `elements` is one
- *   PYTORCH        the words it reserves: 4 ceil(elements / (U T)), dropout
- *                  with U = 4; 0 for dropout with p = 1 (no op has that: 0
- *                  means 4 in struct philox_op_desc)
- *   NVFUSER        4
- *   TRITON, JAX    4 elements; the originals leave it to the user, or have no
- *                  offset
+ *   fill   the fill; its arrays and state do not matter
+ *   words  written: a multiple of 4; 4 without a layout
+ *
+ * It is the `advance` of a struct philox_op_desc, or the argument of
+ * philox_generator_advance():
+ *
+ *     CURAND_DEVICE  the words a thread draws, rounded up to a block
+ *     CURAND_HOST    `elements`, rounded up to a multiple of 4: the stream
+ *                    continues where the original's does if `elements` is one
+ *     PYTORCH        the words it reserves: 4 ceil(elements / (U T)), dropout
+ *                    with U = 4; 0 for dropout with p = 1 (no op has that: 0
+ *                    means 4 in struct philox_op_desc)
+ *     NVFUSER        4
+ *     TRITON, JAX    4 elements; the originals leave it to the user, or have no
+ *                    offset
  *
  * A PHILOX_REGION_SHARED region of ops with these advances draws the numbers of
- * a plain program that uses the original library. Errors:
- * PHILOX_ERROR_UNSUPPORTED for a dist, dtype, range or size that the layout
- * lacks, PHILOX_ERROR_INVALID for a wrong field of the layout or a span past
- * `elements`; PHILOX_ERROR_OVERFLOW for 2^62 elements or more, whose words do
- * not fit an offset; and as philox_rng_fill() for dist, dtype, parameters and
- * span. A fill in a layout fails in the same ways, and for its arrays and state
- * as philox_rng_fill(), but without `elements` its span may end past 2^62.
- * Legal during capture.
+ * a plain program that uses the original library.
+ *
+ * A fill in a layout fails in the same ways, and for its arrays and state as
+ * philox_rng_fill() says, but without `elements` its span may end past 2^62.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_UNSUPPORTED  the layout lacks the dist, dtype, range or size
+ *   PHILOX_ERROR_INVALID      a field of the layout is wrong, or the span ends
+ *                             past `elements`
+ *   PHILOX_ERROR_OVERFLOW     2^62 elements or more, whose words do not fit an
+ *                             offset
+ *   those of philox_rng_fill() for dist, dtype, parameters and span
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_layout_advance(
 	const struct philox_fill_desc *fill, uint64_t *words);
 
-/* philox_layout_name() returns the name of a kind ("pytorch"), or "?". */
+/*
+ * Return the name of a kind of layout, such as "pytorch".
+ *
+ *   kind  enum philox_layout_kind; another number has the name "?"
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API const char *philox_layout_name(enum philox_layout_kind kind);
 
 /*
- * The seeds of JAX. philox_jax_seed() is the seed of jax.random.key(seed,
- * impl="philox4x32"); philox_jax_fold_in() and philox_jax_split() derive other
- * seeds from it as jax.random.fold_in(key, data) and element i of
- * jax.random.split(key, n) do. Without jax_enable_x64, JAX takes only the low
- * 32 bits of a seed.
+ * Return the 64 bits of a block in the order that JAX reads them, the first
+ * word high.
+ *
+ *   seed       the key
+ *   low, high  the counter
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_FN uint64_t philox_jax_words(uint64_t seed, uint64_t low, uint64_t high)
 {
@@ -434,16 +505,42 @@ PHILOX_FN uint64_t philox_jax_words(uint64_t seed, uint64_t low, uint64_t high)
 	return philox_join(block.w[1], block.w[0]);
 }
 
+/*
+ * Return the seed of jax.random.key(seed, impl="philox4x32").
+ *
+ *   seed  JAX's; without jax_enable_x64, JAX takes only its low 32 bits
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_FN uint64_t philox_jax_seed(uint64_t seed)
 {
 	return philox_jax_words(0, seed << 32 | seed >> 32, 0);
 }
 
+/*
+ * Return the seed of jax.random.fold_in(key, data).
+ *
+ *   seed  that of the key
+ *   data  as JAX's
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_FN uint64_t philox_jax_fold_in(uint64_t seed, uint32_t data)
 {
 	return philox_jax_words(seed, 0, philox_join(data, 0));
 }
 
+/*
+ * Return the seed of element i of jax.random.split(key, n), whatever n is.
+ *
+ *   seed  that of the key
+ *   i     below n
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_FN uint64_t philox_jax_split(uint64_t seed, uint64_t i)
 {
 	return philox_jax_words(seed, 0, i << 32 | i >> 32);

@@ -21,9 +21,6 @@
  *   philox_graph_adopt(...)
  *
  * and then, for each step, philox_graph_launch(graph, stream, passes, n).
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_GRAPH_H
 #define PHILOX_GRAPH_H

@@ -6,14 +6,12 @@
  * the library:
  *
  *   philox/state.h      states, resolving them, Philox blocks, derived keys
- *   philox/real.h       arithmetic that gives the same bits everywhere
- *   philox/real.h  logarithm, exponential function, sine and cosine
+ *   philox/real.h       arithmetic that gives the same bits everywhere, with
+ *                       logarithm, exponential function, sine and cosine
  *   philox/values.h     every distribution's numbers, and masks, from words
- *   philox/draw.h       every distribution's f32 numbers, words, masks and
- *                       dropout of an element or of the four of a block
- *   philox/draw.h   f64 numbers of an element or of two
- *   philox/draw.h   bf16 and f16: uniform numbers and rounding
- *   philox/draw.h   integers of any range
+ *   philox/draw.h       every distribution's numbers, words, masks and dropout,
+ *                       of an element or of a block's: f32, f64, bf16, f16, and
+ *                       integers of any range
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of

@@ -8,8 +8,8 @@
  *   struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
  *
  *   mesh.n_axes = 2;
- *   mesh.axes[0] = (struct philox_axis){.name = "data", .size = 4};
- *   mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
+ *   mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 4};
+ *   mesh.axes[1] = (struct philox_axis){.name = "tensor", .n_ranks = 2};
  *   philox_mesh_from_environment(&mesh);      of mpirun or torchrun
  *   philox_context_set_mesh(context, &mesh);
  *
@@ -17,9 +17,9 @@
  * shared along every axis unless it says that it differs along it:
  *
  *  - Shared: all ranks have the numbers of one tensor. Each draws the span of
- *    its shard (philox/mesh.h): a data rank the rows of its samples, a tensor
- *    rank its columns or heads; ranks that hold copies draw the same numbers.
- *    So N ranks train to the bits of one process.
+ *    its shard (philox_shard_spans()): a data rank the rows of its samples, a
+ *    tensor rank its columns or heads; ranks that hold copies draw the same
+ *    numbers. So N ranks train to the bits of one process.
  *  - Different: each coordinate has numbers of its own, for noise that a rank
  *    makes for itself. Names and coordinates of those axes are folded into the
  *    region's seed, axis by axis in the order of the bytes of their names:
@@ -30,10 +30,10 @@
  *
  *    where coordinate 0 folds nothing.
  *
- * So without a mesh, on rank 0, and along axes of size 1 all numbers are those
- * of a single process, and no number depends on the size of a mesh, on the
- * order of its axes or on the number of ranks. Neither time nor memory to set a
- * rank up grow with the world. In captured graphs nothing is added.
+ * So without a mesh, on rank 0, and along axes of one rank all numbers are
+ * those of a single process, and no number depends on the size of a mesh, on
+ * the order of its axes or on the number of ranks. Neither time nor memory to
+ * set a rank up grow with the world. In captured graphs nothing is added.
  *
  * Two keys (seeds of operators, philox/region.h) that ought to differ are equal
  * by chance only. Taking each step of a derivation for a random function of 64
@@ -51,12 +51,9 @@
  * or tables of different names.
  *
  * philox speaks to no network: MPI, NCCL or sockets do. Where ranks have to be
- * compared (philox/mesh.h) it takes a callback. A context with a mesh is saved
- * by all ranks as a set of texts (philox/mesh.h), which another mesh can
- * load.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
+ * compared (philox_context_agree()) it takes a callback. A context with a mesh
+ * is saved by all ranks as a set of texts (philox_context_save_rank()), which
+ * another mesh can load.
  */
 #ifndef PHILOX_MESH_H
 #define PHILOX_MESH_H
@@ -75,25 +72,25 @@ enum { PHILOX_MESH_AXES = 8 };
 
 enum philox_axis_flags {
 	/* Each coordinate has regions of its own: the stages of a pipeline, the
-	 * places of experts. Ranks that differ along such an axis are not asked
-	 * to have the same regions (philox/mesh.h), only the same generators;
-	 * numbers do not depend on this. */
+	 * places of experts. Ranks that differ along such an axis need not have
+	 * the same regions to agree (philox_context_agree()), only the same
+	 * generators; numbers do not depend on this. */
 	PHILOX_AXIS_STAGES = 1
 };
 
-/* struct philox_axis is one axis of a mesh, and where on it this rank is. */
+/* One axis of a mesh, and where on it this rank is. */
 struct philox_axis {
 	const char *name;    /* not empty, unlike those of the other axes */
-	uint32_t size;       /* ranks along it, at least 1 */
-	uint32_t coordinate; /* of this rank, below size */
+	uint32_t n_ranks;    /* along it, at least 1 */
+	uint32_t coordinate; /* of this rank, below n_ranks */
 	uint32_t flags;      /* enum philox_axis_flags */
 	uint32_t reserved;   /* 0 */
 };
 
 /*
- * struct philox_mesh is a mesh as one of its ranks sees it. Begin with
- * PHILOX_INIT(). The axes' names are the caller's. An axis that is not there
- * counts as one of size 1, and no axes as the mesh of a single process.
+ * A mesh as one of its ranks sees it. Begin with PHILOX_INIT(). The axes' names
+ * are the caller's. An axis that is not there counts as one of a single rank,
+ * and no axes as the mesh of a single process.
  */
 struct philox_mesh {
 	size_t size;       /* sizeof(this struct) */
@@ -103,74 +100,136 @@ struct philox_mesh {
 };
 
 /*
- * philox_mesh_check() checks a mesh: 8 axes at most, each with a name that no
- * other axis has, a size of at least 1 and a coordinate below it, and a world
- * (the product of the sizes) of at most 2^32 ranks. Errors:
- * PHILOX_ERROR_INVALID, which names the axis. Legal during capture.
+ * Check a mesh.
+ *
+ *   mesh  the mesh
+ *
+ * A mesh has at most 8 axes, each with a name that no other axis has, at least
+ * one rank along it and a coordinate below their number. The world, the product
+ * of these numbers, has at most 2^32 ranks.
+ *
+ * Returns PHILOX_OK, or an error.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  it breaks one of these rules; the message names the
+ *                         axis
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_check(const struct philox_mesh *mesh);
 
 /*
- * philox_mesh_world_size() writes how many ranks a mesh has: the product of its
- * sizes. philox_mesh_rank() writes which of them this one is, counted from 0,
- * the last axis varying fastest:
+ * Write how many ranks a mesh has: the product of those along its axes.
  *
- *   rank = (... (c0 s1 + c1) s2 + c2 ...) of coordinates c and sizes s
+ *   mesh   the mesh
+ *   world  written
  *
- * Errors: those of philox_mesh_check(). Legal during capture.
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the mesh is NULL, or what philox_mesh_check() refuses
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_world_size(
 	const struct philox_mesh *mesh, uint64_t *world);
+
+/*
+ * Write which rank of its mesh this one is, counted from 0.
+ *
+ *   mesh  the mesh
+ *   rank  written
+ *
+ * The last axis varies fastest: rank = (... (c0 s1 + c1) s2 + c2 ...), with
+ * coordinates c and numbers of ranks s along the axes.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the mesh is NULL, or what philox_mesh_check() refuses
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_mesh_rank(const struct philox_mesh *mesh,
 					       uint64_t *rank);
 
 /*
- * philox_mesh_set_rank() sets the coordinates of a mesh, whatever they were, to
- * those of rank `rank` in a world of `world` ranks, by the formula above; the
- * rest of the mesh stays.
- * Errors: those of philox_mesh_check(); PHILOX_ERROR_INVALID for a product of
- * the sizes that is not `world`, and for a rank beyond it; then the mesh is as
- * before. Legal during capture.
+ * Set the coordinates of a mesh, whatever they were, to those of a rank.
+ *
+ *   mesh   the mesh; all but its coordinates stays
+ *   rank   below world; philox_mesh_rank() has the formula
+ *   world  the mesh's number of ranks
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  what philox_mesh_check() refuses; world is not the
+ *                         product of the ranks along the axes; rank is not
+ *                         below it
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_set_rank(struct philox_mesh *mesh,
 						   uint64_t rank,
 						   uint64_t world);
 
 /*
- * philox_mesh_from_environment() does so with the rank and the world that a
- * launcher has put into the environment: the first of these pairs of which a
- * variable is set:
+ * Set the coordinates of a mesh to those of the rank that a launcher has
+ * started.
  *
- *   RANK                  WORLD_SIZE            torchrun
- *   OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  Open MPI's mpirun
- *   PMI_RANK              PMI_SIZE              MPICH's, Intel's
- *   SLURM_PROCID          SLURM_STEP_NUM_TASKS  srun
+ *   mesh  the mesh; all but its coordinates stays
  *
- * and without any of them rank 0 of 1. SLURM_PROCID alone counts as not set:
- * the script of a batch job has it, too, which is one process. Errors: those of
- * philox_mesh_set_rank(); PHILOX_ERROR_INVALID, which names the variable, for
- * one that is not a decimal number below 2^64 and for one whose pair is not
- * set, even if a later pair is. Then the mesh is as before. Must not run while
- * another thread changes the environment. Legal during capture.
+ * Rank and world are the first of these pairs of which a variable is set:
+ *
+ *     RANK                  WORLD_SIZE            torchrun
+ *     OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  Open MPI's mpirun
+ *     PMI_RANK              PMI_SIZE              MPICH's, Intel's
+ *     SLURM_PROCID          SLURM_STEP_NUM_TASKS  srun
+ *
+ * Without any of them it is rank 0 of 1. SLURM_PROCID alone counts as not set:
+ * the script of a batch job has it, too, which is one process.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  as philox_mesh_set_rank(); a variable is not a
+ *                         decimal number below 2^64, or its pair is not set,
+ *                         even if a later pair is; the message names the
+ *                         variable
+ * During capture: legal.
+ * Threads: any, while no other thread changes the environment.
  */
 PHILOX_API enum philox_status philox_mesh_from_environment(
 	struct philox_mesh *mesh);
 
 /*
- * philox_context_set_mesh() gives a context its place in a mesh, of which it
- * keeps a copy: before its first region is made, since regions are made for a
- * place; another mesh may replace it until then. Errors: those of
- * philox_mesh_check(); PHILOX_ERROR_STATE, which names a region, if one was
- * made already, even if it was destroyed since: its name has numbers of that
- * place. Legal during capture.
+ * Give a context its place in a mesh.
+ *
+ *   context  the context, before its first region is made, since regions are
+ *            made for a place
+ *   mesh     copied, names included
+ *
+ * Another mesh may replace it until the first region is made.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  what philox_mesh_check() refuses
+ *   PHILOX_ERROR_STATE    a region was made already, even if it was destroyed
+ *                         since: its name has numbers of that place; the
+ *                         message names the region
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_context_set_mesh(
 	struct philox_context *context, const struct philox_mesh *mesh);
 
 /*
- * philox_context_get_mesh() writes the mesh of a context, with no axes if it
- * has none. The names belong to the context and live until another mesh is set.
- * Errors: PHILOX_ERROR_INVALID (NULL, a wrong `size`). Legal during capture.
+ * Write the mesh of a context, with no axes if it has none.
+ *
+ *   context  the context
+ *   mesh     written; the names belong to the context and live until another
+ *            mesh is set
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL, or the `size` of *mesh is wrong
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_context_get_mesh(
 	struct philox_context *context, struct philox_mesh *mesh);
@@ -179,7 +238,7 @@ PHILOX_API enum philox_status philox_context_get_mesh(
 
 /*
  * The numbers of a region that is shared along the axes of a mesh belong to the
- * elements of whole tensors (philox/mesh.h). A rank that holds a part of one
+ * elements of whole tensors. A rank that holds a part of one
  * draws the spans (philox/fill.h) of that part. Here a part is described as
  * frameworks do it: the tensor's dimensions, and for each the way in which it
  * is cut:
@@ -194,7 +253,7 @@ PHILOX_API enum philox_status philox_context_get_mesh(
  *   shard.dims[1] = (struct philox_shard_dim){.extent = sequence};
  *   shard.dims[2] = (struct philox_shard_dim){
  *           hidden, PHILOX_CUT_BLOCK, tensor, c};
- *   philox_shard_spans(&shard, 0, 1, &span, &n);
+ *   philox_shard_spans(&shard, 0, 1, &span, &n_spans);
  *
  * Dimensions are in the order of the whole tensor's memory, the slowest first:
  * element (i0, i1, i2 ...) is element ((i0 n1 + i1) n2 + i2) ... of it. Whether
@@ -218,9 +277,7 @@ PHILOX_API enum philox_status philox_context_get_mesh(
  * The parts of a cut hold each index exactly once, and each part has its
  * indices in rising order. A part may be empty. A dimension that two axes cut
  * into blocks, one within the other, is cut by BOUNDS; if the product of their
- * sizes divides it, also by BLOCK into that many parts.
- *
- * Thread rule: every function here may be called from any thread at any time.
+ * numbers of ranks divides it, also by BLOCK into that many parts.
  */
 
 enum { PHILOX_SHARD_DIMS = 8 };
@@ -234,7 +291,7 @@ enum philox_shard_cut {
 	PHILOX_CUT_ZIGZAG = 5
 };
 
-/* struct philox_shard_dim is one dimension of a tensor, and how it is cut. */
+/* One dimension of a tensor, and how it is cut. */
 struct philox_shard_dim {
 	uint64_t extent;   /* indices, of the whole tensor; may be 0 */
 	uint32_t cut;      /* enum philox_shard_cut; WHOLE ignores the rest */
@@ -246,10 +303,7 @@ struct philox_shard_dim {
 				   0 to extent; read during the call only */
 };
 
-/*
- * struct philox_shard_desc is a tensor, and the part of it that a rank holds.
- * Begin with PHILOX_INIT().
- */
+/* A tensor, and the part of it that a rank holds. Begin with PHILOX_INIT(). */
 struct philox_shard_desc {
 	size_t size;       /* sizeof(this struct) */
 	uint32_t n_dims;   /* 1 .. PHILOX_SHARD_DIMS */
@@ -258,11 +312,18 @@ struct philox_shard_desc {
 };
 
 /*
- * philox_shard_spans() writes the spans of a shard, from number `from` on and
- * at most `capacity` of them, to spans[], and to *n how many it has in all. The
- * shard's own array is contiguous, in the order of the dimensions, each with
- * the indices of its part; the spans follow one another in it, so that span k
- * begins where the spans before it end:
+ * Write the spans of a shard.
+ *
+ *   shard     the shard
+ *   from      number of the first span to write; may be past the last one
+ *   capacity  how many spans fit into spans[]
+ *   spans     written, in the order of the shard's own array; may be NULL if
+ *             capacity is 0
+ *   n_spans   written: how many spans the shard has in all; 0 for an empty one
+ *
+ * The shard's own array is contiguous, in the order of the dimensions, each
+ * with the indices of its part. The spans follow one another in it, so that
+ * span k begins where the spans before it end:
  *
  *   offset 0; for each span: fill out + offset with it;
  *   offset += span.rows * span.count
@@ -271,32 +332,59 @@ struct philox_shard_desc {
  * other, with all that the part has of the dimensions after it. There are as
  * few of such spans as possible: at most one for each index that the part has
  * of the dimensions before the last cut one, or two if this one has a shorter
- * block or chunk at its end; and one in all if no other is cut, and it is by
- * BLOCK, CEIL or BOUNDS, or by STRIDED with an extent that parts x block
- * divides. Spans that begin and end anywhere would be fewer only for a part
- * that has blocks or chunks of two lengths, or both the first and the last
+ * block or chunk at its end. There is one in all if no other dimension is cut,
+ * and it is by BLOCK, CEIL or BOUNDS, or by STRIDED with an extent that parts x
+ * block divides. Spans that begin and end anywhere would be fewer only for a
+ * part that has blocks or chunks of two lengths, or both the first and the last
  * index of a dimension but not all of them.
  *
- * An empty shard has none. Any span takes the same time to find, so they may be
- * asked for one by one; only the bounds of BOUNDS are all checked in each call.
- * Errors: PHILOX_ERROR_INVALID, which names dimension and field;
- * PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements; nothing is
- * written then. `spans` may be NULL if capacity is 0. Needs no memory. Legal
- * during capture.
+ * Any span takes the same time to find, so they may be asked for one by one;
+ * only the bounds of BOUNDS are all checked in each call. The call needs no
+ * memory.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the message names dimension and field
+ *   PHILOX_ERROR_OVERFLOW  the tensor has more than 2^64 - 1 elements
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_shard_spans(
 	const struct philox_shard_desc *shard, uint64_t from, size_t capacity,
-	struct philox_span *spans, uint64_t *n);
+	struct philox_span *spans, uint64_t *n_spans);
 
 /*
- * philox_shard_extent() writes how many indices of dimension `dim` the part
- * has; philox_shard_index() which index of the whole tensor is index `i` of the
- * part, which must be below that extent. Errors: PHILOX_ERROR_INVALID, which
- * names dimension and field, of any dimension; nothing is written then. Legal
- * during capture.
+ * Write how many indices of a dimension the part has.
+ *
+ *   shard   the shard
+ *   dim     the dimension, below shard->n_dims
+ *   extent  written
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  in any dimension; the message names dimension and
+ *                         field
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_shard_extent(
 	const struct philox_shard_desc *shard, uint32_t dim, uint64_t *extent);
+
+/*
+ * Write which index of the whole tensor an index of the part is.
+ *
+ *   shard  the shard
+ *   dim    the dimension, below shard->n_dims
+ *   i      index in the part, below philox_shard_extent()
+ *   index  written
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  in any dimension; the message names dimension and
+ *                         field
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API enum philox_status philox_shard_index(
 	const struct philox_shard_desc *shard, uint32_t dim, uint64_t i,
 	uint64_t *index);
@@ -327,107 +415,155 @@ PHILOX_API enum philox_status philox_shard_index(
  * regions, the order in which things were made, how many tickets a region has
  * room for, saved contexts, graphs, pools and devices need not agree.
  *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise. Ranks are to be
- * compared at the same place of their programs, while no other thread begins or
- * ends passes, or launches. Nothing is written into journals or traces.
+ * Compare ranks at the same place of their programs, while no other thread
+ * begins or ends passes, or launches. Nothing is written into journals or
+ * traces.
  */
 
 /*
- * struct philox_rank_digest is what a rank shows to the others: along[i] is for
- * axis i of the context's mesh, and two ranks that differ along this axis only
- * have the same along[i] if and only if (except by chance, one in 2^64) what
- * must agree between them does. It has no padding: its bytes may be compared
- * and sent. Begin with PHILOX_INIT().
+ * What a rank shows to the others: along[i] is for axis i of the context's
+ * mesh. Two ranks that differ along this axis only have the same along[i] if
+ * and only if what must agree between them does, except by chance, one in 2^64.
+ * It has no padding: its bytes may be compared and sent. Begin with
+ * PHILOX_INIT().
  */
 struct philox_rank_digest {
 	uint64_t size; /* sizeof(this struct) */
 	uint64_t rank; /* of the context's mesh */
-	uint64_t mesh; /* of names, sizes and flags of the axes: equal on all
-			  ranks */
+	uint64_t mesh; /* of the axes' names, numbers of ranks and flags: equal
+			  on all ranks */
 	uint64_t along[PHILOX_MESH_AXES]; /* 0 for axes that are not there */
 };
 
 /*
- * philox_context_rank_digest() writes the digest of a context as it is. It
- * costs time in proportion to the context's regions, operators and tickets
+ * Write the digest of a context as it is.
+ *
+ *   context  the context
+ *   digest   written; do not compare digests of different versions of the
+ *            library
+ *
+ * It costs time in proportion to the context's regions, operators and tickets
  * (`philox bench --only ranks` measures it), allocates no memory and does not
- * wait for the device. Do not compare digests of different versions of the
- * library. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * wait for the device.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL, or the `size` of *digest is
+ *                         wrong
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_context_rank_digest(
 	struct philox_context *context, struct philox_rank_digest *digest);
 
 /*
- * philox_mesh_compare() compares the digests of all ranks of a world, in any
- * order: PHILOX_OK if they agree, else PHILOX_ERROR_MISMATCH, and the message
- * names the axis and the first ranks that differ along it, or the first of
- * another mesh. `mesh` is that of one of the ranks, any of them. Errors:
- * PHILOX_ERROR_INVALID for a number `n` that is not that of the ranks, and for
- * a rank that comes twice or is beyond them; PHILOX_ERROR_MEMORY. Legal during
- * capture.
+ * Compare the digests of all ranks of a world.
+ *
+ *   mesh       that of one of the ranks, any of them
+ *   digests    in any order
+ *   n_digests  the number of ranks of the mesh
+ *
+ * Returns PHILOX_OK if they agree, PHILOX_ERROR_MISMATCH if not, or an error.
+ * Errors:
+ *   PHILOX_ERROR_MISMATCH  they differ; the message names the axis and the
+ *                          first ranks that differ along it, or the first rank
+ *                          of another mesh
+ *   PHILOX_ERROR_INVALID   n_digests is not the number of ranks; a rank comes
+ *                          twice, or is not below that number
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_compare(
 	const struct philox_mesh *mesh,
-	const struct philox_rank_digest *digests, size_t n);
+	const struct philox_rank_digest *digests, size_t n_digests);
 
 /*
- * philox_context_rank_describe() writes what ought to agree as a text that ends
- * with a NUL, and its size without that (`size` may be NULL): lines in the
- * manner of saved contexts (Note [Text of a rank] in lib/ranks/ranks.h),
- * whether or not passes are open. The caller frees it with free(). On an error
- * nothing is written. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal
- * during capture.
+ * Write what ought to agree between ranks as a text.
+ *
+ *   context  the context; passes may be open
+ *   text     written: lines in the manner of saved contexts (Note [Text of a
+ *            rank] in lib/ranks/ranks.h), ending with a NUL; the caller frees
+ *            it with free()
+ *   bytes    written: the text's size without the NUL; may be NULL
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_context_rank_describe(
-	struct philox_context *context, char **text, size_t *size);
+	struct philox_context *context, char **text, size_t *bytes);
 
 /*
- * philox_mesh_explain() takes such texts of `n` ranks of one mesh, in any
- * order, and says in words what differs first: PHILOX_ERROR_MISMATCH, with a
- * message that names the axes, the generator, region, operator, ticket or
- * table, two values, and the ranks that have each; PHILOX_OK if nothing
- * differs. A few ranks of a world are enough: those that are there are
- * compared. Texts of different meshes are a PHILOX_ERROR_MISMATCH that names
- * the texts, counted from 0. Errors, which name the text: PHILOX_ERROR_INVALID
- * for one that is NULL, damaged, or of a rank that came before;
- * PHILOX_ERROR_UNSUPPORTED for one of a newer version; PHILOX_ERROR_MEMORY.
- * Legal during capture.
+ * Say in words what differs first between ranks.
+ *
+ *   texts    of philox_context_rank_describe(), of ranks of one mesh, in any
+ *            order
+ *   bytes    their sizes, without NULs
+ *   n_texts  a few ranks of a world are enough: those that are there are
+ *            compared
+ *
+ * Returns PHILOX_OK if nothing differs, PHILOX_ERROR_MISMATCH if something
+ * does, or an error.
+ * Errors:
+ *   PHILOX_ERROR_MISMATCH     the message names the axes, the generator,
+ *                             region, operator, ticket or table, two values,
+ *                             and the ranks that have each; or the texts,
+ *                             counted from 0, if their meshes differ
+ *   PHILOX_ERROR_INVALID      a text is NULL, damaged, or of a rank that came
+ *                             before; the message names it
+ *   PHILOX_ERROR_UNSUPPORTED  a text is of a newer version; the message names
+ *                             it
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
-						  const size_t *sizes,
-						  size_t n);
+						  const size_t *bytes,
+						  size_t n_texts);
 
 /*
- * philox_context_agree() does it all: it is called by all ranks of the mesh,
- * and gives all of them the same answer: PHILOX_OK, or PHILOX_ERROR_MISMATCH
- * with a message as that of philox_mesh_explain().
+ * Compare the contexts of all ranks of a mesh; all ranks get the same answer.
  *
- * `gather` is an allgather among exactly these ranks, as many as
- * philox_mesh_world_size() says:
+ *   context  the context; every rank of its mesh makes this call
+ *   gather   an allgather among exactly these ranks, see below
+ *   user     the first argument of gather
  *
- *   enum philox_status gather(void *user, const void *mine, size_t size,
+ * `gather` is an allgather among as many ranks as philox_mesh_world_size()
+ * says:
+ *
+ *   enum philox_status gather(void *user, const void *mine, size_t bytes,
  *                             void *all);
  *
- * Each gives `size` bytes at `mine`, the same size on all ranks, and on all of
- * them all bytes arrive at `all`, those of one rank after those of another, in
- * the same order every time. It returns PHILOX_OK, or an error that
- * philox_context_agree() returns. All ranks call it equally often, whatever
- * they lack: once, with sizeof(struct philox_rank_digest), if they agree, and
- * at most eight times otherwise; sums of parts lead them to one thing that
- * differs, and only the texts of that are sent. A rank that has no memory for
- * its text lets the others know; then all return PHILOX_ERROR_MISMATCH and name
- * axis and ranks.
+ * Each rank gives `bytes` bytes at `mine`, as many on all ranks. On all of them
+ * all bytes arrive at `all`, those of one rank after those of another, in the
+ * same order every time. It returns PHILOX_OK, or an error that
+ * philox_context_agree() returns.
+ *
+ * All ranks call it equally often, whatever they lack: once, with sizeof(struct
+ * philox_rank_digest), if they agree, and at most eight times otherwise. Sums
+ * of parts lead them to one thing that differs, and only the texts of that are
+ * sent. A rank that has no memory for its text tells the others; then all
+ * return PHILOX_ERROR_MISMATCH and name axis and ranks.
  *
  * Without a mesh, or in a world of one rank, `gather` is not called. It has to
  * fail on all ranks or on none: a rank on which it fails does not call it
  * again, and others might wait for it. The same is true of a rank of a world of
  * more than 128 that has no memory for their digests, and of wrong arguments.
+ * No lock is held in `gather`, which may use the context, but not give it
+ * another mesh.
  *
- * Errors: PHILOX_ERROR_INVALID for two ranks of the same coordinates, on all
- * ranks; PHILOX_ERROR_MEMORY; those of gather. No lock is held in `gather`,
- * which is called on this thread, and may use the context, but not give it
- * another mesh. Legal during capture if `gather` is.
+ * Returns PHILOX_OK if all agree, PHILOX_ERROR_MISMATCH if not, or an error.
+ * Errors:
+ *   PHILOX_ERROR_MISMATCH  as philox_mesh_explain(), with its message
+ *   PHILOX_ERROR_INVALID   two ranks have the same coordinates: on all ranks
+ *   PHILOX_ERROR_MEMORY
+ *   those of gather
+ * During capture: legal if `gather` is.
+ * Threads: any, at any time; `gather` is called on this thread.
  */
 PHILOX_API enum philox_status philox_context_agree(
 	struct philox_context *context,
@@ -437,8 +573,8 @@ PHILOX_API enum philox_status philox_context_agree(
 /* --- saving and loading all ranks ----------------------------------------- */
 
 /*
- * The ranks of a mesh (philox/mesh.h) save a text each, and one of them then
- * writes a manifest that names the set:
+ * The ranks of a mesh save a text each, and one of them then writes a manifest
+ * that names the set:
  *
  *   philox_context_save_rank(context, "run/step-1000");       every rank
  *   ... a barrier of the program's own ...
@@ -460,25 +596,26 @@ PHILOX_API enum philox_status philox_context_agree(
  * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can
  * the text that a single process has saved (philox/save.h), with or without a
  * mesh of one rank: give its path instead of a manifest's. An axis that a mesh
- * lacks counts as one of size 1, so an axis with another name is one that has
- * gone and one that has come. The context says which regions a rank has; for
+ * lacks counts as one of a single rank, so an axis with another name is one
+ * that has gone and one that has come. The context says which regions a rank
+ * has; for
  * each of them:
  *
- *  - The same mesh (names and sizes of axes, in any order), and the rank's own
+ *  - The same mesh (axes of the same names and lengths), and the rank's own
  *    text has the region: as philox_context_load(). If it is in other texts
  *    only, it has moved here, and the rules below hold.
  *  - Shared along all axes: all texts that have the region must agree about it,
  *    and the run goes on bit for bit, tickets included.
- *  - It differs along some axes, and each of them has the size it had: the
+ *  - It differs along some axes, and each of them has its old length: the
  *    texts of the same coordinates along these axes must agree, and the run
  *    goes on bit for bit, tickets included.
- *  - It differs along an axis whose size has changed: coordinates that were
- *    there before go on with their own states; new ones start fresh, after the
- *    highest offset and serial that any coordinate has issued, so that no
- *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). What
- *    coordinates that are gone have issued is kept for that in the texts to
- *    come. Tickets cannot be divided: if any text has some pending, that is
- *    PHILOX_ERROR_MISMATCH.
+ *  - It differs along an axis of another length than before: coordinates that
+ *    were there before go on with their own states; new ones start fresh,
+ *    after the highest offset and serial that any coordinate has issued, so
+ *    that no numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh").
+ *    What coordinates that are gone have issued is kept for that in the texts
+ *    to come. Tickets cannot be divided: if any text has some pending, that
+ *    is PHILOX_ERROR_MISMATCH.
  *
  * Texts and context must agree along which axes a region differs, of those axes
  * that both meshes have; so a process that had no mesh goes on as rank 0 of
@@ -496,23 +633,32 @@ PHILOX_API enum philox_status philox_context_agree(
  * text, and they are compared only if other texts are read. `philox merge`
  * writes the set that a whole world of another mesh would have, from the set of
  * one.
- *
- * Thread rule: as philox/save.h.
  */
 
 /*
- * philox_context_save_rank() writes the text of this rank's context to
- * PATH.RANK. A context without a mesh is rank 0. Errors: those of
- * philox_context_save(), also PHILOX_ERROR_INVALID for a path that the manifest
- * cannot have: "" and one that ends with a slash. Not legal during capture.
+ * Write the text of this rank's context to PATH.RANK.
+ *
+ *   context  the context; without a mesh it is rank 0
+ *   path     of the manifest of the set
+ *
+ * Returns PHILOX_OK, or an error; then the file is as before.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the manifest cannot have this path: it is "", or ends
+ *                         with a slash
+ *   those of philox_context_save()
+ * During capture: not legal.
+ * Threads: as philox_context_save().
  */
 PHILOX_API enum philox_status philox_context_save_rank(
 	struct philox_context *context, const char *path);
 
 /*
- * philox_mesh_seal() looks at the texts of all ranks of a mesh, whose
- * coordinates do not matter, and writes the manifest. One rank calls it, when
- * all have saved.
+ * Check the texts of all ranks of a mesh and write the manifest of the set.
+ *
+ *   mesh  the mesh; its coordinates do not matter
+ *   path  of the manifest
+ *
+ * One rank calls it, when all have saved.
  *
  * It also finds texts of different steps: a region that is shared along all
  * axes must have the same next forward, its offset and serial, in all texts
@@ -522,25 +668,40 @@ PHILOX_API enum philox_status philox_context_save_rank(
  * rows; so texts of two saves between which no shared region has gone on are
  * taken for one set.
  *
- * Errors: PHILOX_ERROR_FILE for a text that is not there; PHILOX_ERROR_INVALID
- * for a path that philox_context_save_rank() does not take, and for a text that
- * is damaged; PHILOX_ERROR_MISMATCH for one of another mesh or rank, and for
- * two of different steps; PHILOX_ERROR_MEMORY. The message names the file or
- * both; no manifest is written then. Legal during capture.
+ * Returns PHILOX_OK, or an error; then no manifest is written.
+ * Errors: the message names the file, or both.
+ *   PHILOX_ERROR_FILE      a text is not there
+ *   PHILOX_ERROR_INVALID   philox_context_save_rank() does not take the path,
+ *                          or a text is damaged
+ *   PHILOX_ERROR_MISMATCH  a text is of another mesh or rank, or two are of
+ *                          different steps
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
 					       const char *path);
 
 /*
- * philox_context_load_ranks() loads from a set what this rank's context needs,
- * as said above. On the mesh that saved the set it reads one text beside the
- * manifest, on another one all of them, one after the other. Errors:
- * PHILOX_ERROR_FILE for a manifest or text that is not there or cannot be read;
- * PHILOX_ERROR_INVALID for one that is damaged, or for a text that is not the
- * one that the manifest names, with the file's name; PHILOX_ERROR_MISMATCH,
- * which names region, axis and ranks, for what cannot be loaded; and those of
- * philox_context_load_text(), which also says what happens to the context. On
- * an error nothing has changed, as there. Not legal during capture.
+ * Load what this rank's context needs from a set, as described above.
+ *
+ *   context  the context
+ *   path     of the manifest, or of the text of a single process
+ *
+ * On the mesh that saved the set it reads one text beside the manifest, on
+ * another one all of them, one after the other.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_FILE      a manifest or text is not there or cannot be read
+ *   PHILOX_ERROR_INVALID   a file is damaged, or is not the text that the
+ *                          manifest names; the message has its name
+ *   PHILOX_ERROR_MISMATCH  a region cannot be loaded; the message names region,
+ *                          axis and ranks
+ *   those of philox_context_load_text(), which also says what happens to the
+ *   context
+ * During capture: not legal.
+ * Threads: as philox_context_load().
  */
 PHILOX_API enum philox_status philox_context_load_ranks(
 	struct philox_context *context, const char *path);

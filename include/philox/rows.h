@@ -13,7 +13,7 @@
  *           .dtype = PHILOX_DTYPE_F32, .count = 1, .pitch = 1,
  *           .out = uniforms};
  *   struct philox_row_list slots = {
- *           .size = sizeof(slots), .indices = on_device, .n = batch};
+ *           .size = sizeof(slots), .indices = on_device, .count = batch};
  *
  *   philox_rows_create(context, &options, &rows);
  *   philox_rows_set(rows, stream, &row, &state, 1);   a request that begins
@@ -44,7 +44,7 @@
  *
  *   struct philox_row_list drafts = {
  *           .size = sizeof(drafts), .indices = slot_of_entry,
- *           .n = batch * (k + 1), .steps = step_of_entry};   0 .. k of each
+ *           .count = batch * (k + 1), .steps = step_of_entry};   0 .. k
  *
  *   sample.flags = PHILOX_ROWS_KEEP;
  *   philox_sample_rows(rows, stream, &drafts, &sample);
@@ -76,8 +76,13 @@
  * refuses an array that does not lie in its memory with all its entries, by
  * name and before anything is done (philox/device.h, "memory").
  *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
+ * Errors of all functions that put work on a stream ("those of a stream"
+ * below):
+ *
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *                         the stream's capture was invalidated
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
  */
 #ifndef PHILOX_ROWS_H
 #define PHILOX_ROWS_H
@@ -97,7 +102,7 @@ struct philox_rows;
 
 /* --- tables --------------------------------------------------------------- */
 
-/* struct philox_rows_desc describes a table. Begin with PHILOX_INIT(). */
+/* A table that is to be made. Begin with PHILOX_INIT(). */
 struct philox_rows_desc {
 	size_t size;      /* sizeof(this struct) */
 	const char *name; /* unique among the context's tables; copied */
@@ -106,44 +111,87 @@ struct philox_rows_desc {
 };
 
 /*
- * philox_rows_create() makes a table and fills it; its rows can be used on any
- * stream when it returns. A table made again under the name of a destroyed one
- * begins with the same states as before: rows are states that the caller keeps,
- * not a record of what was drawn. The generator cannot be destroyed before the
- * table. Errors: PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS,
- * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
+ * Make a table of rows.
+ *
+ *   context  the context
+ *   options  name, number of rows and generator
+ *   rows     written; destroyed with philox_rows_destroy()
+ *
+ * Its rows are filled and can be used on any stream when the call returns. A
+ * table made again under the name of a destroyed one begins with the same
+ * states as before: rows are states that the caller keeps, not a record of what
+ * was drawn. The generator cannot be destroyed before the table.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  the message names the field
+ *   PHILOX_ERROR_EXISTS   the context has a table of this name
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_create(
 	struct philox_context *context, const struct philox_rows_desc *options,
 	struct philox_rows **rows);
 
 /*
- * philox_rows_destroy() destroys a table; NULL is allowed. A table is also
- * destroyed with its context. Work on it must have finished. Graphs that
- * captured a call on the table may still be launched: its device memory stays
- * until they are gone, and is freed when the next table is made or destroyed
- * after that, or with the context. Legal during capture for a table that a
- * graph, or a capture under way, uses; for others it is not, because
- * philox_memory_free() is not, and the table is kept. Errors: those of the
- * device; then the table is kept, too.
+ * Destroy a table.
+ *
+ *   rows  the table; NULL does nothing
+ *
+ * Work on it must have finished. A table is also destroyed with its context.
+ * Graphs that captured a call on the table may still be launched: its device
+ * memory stays until they are gone, and is freed when the next table is made or
+ * destroyed after that, or with the context.
+ *
+ * Returns PHILOX_OK, or an error; then the table is kept.
+ * Errors:
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                         not legal during this capture
+ *   those of the device
+ * During capture: legal for a table that a graph, or a capture in progress,
+ * uses; for others it is not, because philox_memory_free() is not.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_destroy(struct philox_rows *rows);
 
 /*
- * philox_rows_count() returns how many rows a table has (0 for NULL),
- * philox_rows_name() its name, which belongs to the table ("" for NULL).
- * Legal during capture.
+ * Return how many rows a table has.
+ *
+ *   rows  the table; NULL has 0
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API uint32_t philox_rows_count(const struct philox_rows *rows);
+
+/*
+ * Return the name of a table, which belongs to the table.
+ *
+ *   rows  the table; NULL has ""
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
 PHILOX_API const char *philox_rows_name(const struct philox_rows *rows);
 
 /*
- * philox_rows_states() writes the device address of the table's states, an
- * array in order of row, which stays where it is for the life of the table: the
- * address of a row is a cell for philox_rng and philox_rng_fill(), and your own
- * kernels may read it, captured ones too. They may also write it, in stream
- * order: with an offset that is a multiple of 4. Errors: PHILOX_ERROR_INVALID.
- * Legal during capture.
+ * Write the device address of the table's states.
+ *
+ *   rows    the table
+ *   states  written: an array in order of row, which stays where it is for the
+ *           life of the table
+ *
+ * The address of a row is a cell for struct philox_rng and philox_rng_fill(),
+ * and your own kernels may read it, captured ones too. They may also write it,
+ * in stream order: with an offset that is a multiple of 4.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an argument is NULL
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
 						 struct philox_state **states);
@@ -151,41 +199,73 @@ PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
 /* --- setting and reading rows --------------------------------------------- */
 
 /*
- * philox_rows_set() sets row indices[i] to states[i], for n > 0 rows, in stream
- * order. Both are arrays of the host and can be reused when the call returns;
- * indices may be NULL for rows 0 .. n - 1. Recorded during capture: then each
- * launch of the graph sets the rows to these states again. One kernel sets up
- * to 192 rows. Errors: PHILOX_ERROR_INVALID, which names the index (out of
- * range, or twice in the batch) or the offset (not a multiple of 4), with no
- * row changed; PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY; those of
- * the device, after which the first rows of the batch may be set.
+ * Set rows to states, in stream order.
+ *
+ *   rows     the table
+ *   stream   the stream
+ *   indices  row indices[i] is set to states[i]; NULL: rows 0 .. n_rows - 1;
+ *            memory of the host, which can be reused when the call returns
+ *   states   memory of the host, likewise; offsets are multiples of 4
+ *   n_rows   at least 1
+ *
+ * One kernel sets up to 192 rows.
+ *
+ * Returns PHILOX_OK, or an error; then no row has changed, but after an error
+ * of the device the first rows of the batch may be set.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  an index is out of range, or twice in the batch, or
+ *                         an offset is not a multiple of 4; the message names
+ *                         it
+ *   those of a stream
+ * During capture: recorded: each launch of the graph sets the rows to these
+ * states again.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
 					      philox_stream stream,
 					      const uint32_t *indices,
 					      const struct philox_state *states,
-					      size_t n);
+					      size_t n_rows);
 
 /*
- * philox_rows_get() copies the states of n > 0 rows from `first` on to `states`
- * in stream order. `states` is device memory, or memory of the host that may be
- * read after the stream is synchronised and must stay valid until then.
- * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID (rows
- * out of range, `states` in the table), PHILOX_ERROR_CAPTURE_INVALIDATED,
- * PHILOX_ERROR_MEMORY, those of the device.
+ * Copy the states of rows, in stream order.
+ *
+ *   rows    the table
+ *   stream  the stream
+ *   first   the first row
+ *   n_rows  at least 1
+ *   states  written: device memory outside the table, or memory of the host
+ *           that may be read once the stream is synchronised and must stay
+ *           valid until then
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  rows are out of range, or `states` is in the table
+ *   those of a stream
+ * During capture: recorded, as one copy node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,
 					      philox_stream stream,
-					      uint32_t first, uint32_t n,
+					      uint32_t first, uint32_t n_rows,
 					      struct philox_state *states);
 
 /*
- * philox_rows_restart() derives all rows again from the seed that the table's
- * generator has now, at offset 0, in stream order: call it after
- * philox_generator_seed() to repeat a run. Recorded during capture: then each
- * launch of the graph restarts the table, with the seed that the generator had
- * at capture. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_CAPTURE_INVALIDATED,
- * PHILOX_ERROR_MEMORY, those of the device.
+ * Derive all rows again, at offset 0, from the seed that the table's generator
+ * has now.
+ *
+ *   rows    the table
+ *   stream  the stream in whose order it happens
+ *
+ * Call it after philox_generator_seed() to repeat a run.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID
+ *   those of a stream
+ * During capture: recorded: each launch of the graph restarts the table, with
+ * the seed that the generator had at capture.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
 						  philox_stream stream);
@@ -193,13 +273,15 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
 /* --- drawing -------------------------------------------------------------- */
 
 /*
- * struct philox_row_list says which rows take part in a draw: entry i is row
- * indices[i], or row i without indices, and takes part if mask[i] is not 0, or
- * if there is no mask. With steps it draws at its row's offset + 4 x steps[i],
- * what the row's call number steps[i] from this one on would draw; such a call
- * must keep the rows (PHILOX_ROWS_KEEP), since there is no one advance for
- * entries at different steps. All arrays are device memory and read when the
- * kernel runs: in a captured graph, at each launch. Begin with PHILOX_INIT().
+ * The rows that take part in a draw. Begin with PHILOX_INIT(). All arrays are
+ * device memory and read when the kernel runs: in a captured graph, at each
+ * launch.
+ *
+ * Entry i is row indices[i], or row i without indices. It takes part if mask[i]
+ * is not 0, or if there is no mask. With steps it draws at its row's offset + 4
+ * x steps[i]: what the row's call number steps[i] from this one on would draw.
+ * Such a call must keep the rows (PHILOX_ROWS_KEEP), since entries at different
+ * steps have no common advance.
  *
  * An entry whose index is not below the table's count is left out: nothing is
  * drawn for it, its outputs are not written, and philox_rows_check() reports
@@ -208,25 +290,25 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
  * entry whose step is past offset 2^64 - 4 is treated as one whose row is used
  * up (see philox_rows_fill()).
  *
- * NULL in place of a list means all rows, in their order. A list of n = 0
- * entries means no rows: the call is checked, except for its arrays, which may
- * be NULL, and does nothing; during capture it records nothing.
+ * NULL in place of a list means all rows, in their order. A list of no entries
+ * means no rows: the call is checked, except for its arrays, which may be NULL,
+ * and does nothing; during capture it records nothing.
  */
 struct philox_row_list {
 	size_t size;             /* sizeof(this struct) */
-	const uint32_t *indices; /* device array of n; NULL: rows 0 .. n - 1 */
-	const uint8_t *mask;     /* device array of n; NULL: all take part */
-	uint32_t n;              /* entries, 0 .. 2^24 */
-	const uint32_t *steps;   /* device array of n; NULL: 0 for all */
+	const uint32_t *indices; /* `count` of them; NULL: 0 .. count - 1 */
+	const uint8_t *mask;     /* `count` of them; NULL: all take part */
+	uint32_t count;          /* entries, 0 .. 2^24 */
+	const uint32_t *steps;   /* `count` of them; NULL: 0 for all */
 };
 
 /*
- * struct philox_row_fill_desc describes a draw. Value j of entry i, j below
- * count (and counts[i]), is element first + j of the row's draw and is written
- * to out[i * pitch + j]. Tables offer PHILOX_DIST_BITS as PHILOX_DTYPE_U32 and
- * PHILOX_DTYPE_U64, PHILOX_DIST_UNIFORM in [0, 1) as PHILOX_DTYPE_F32 and
- * PHILOX_DTYPE_F64, and PHILOX_DIST_NORMAL with mean 0 and deviation 1 as
- * PHILOX_DTYPE_F32, by the formulas of philox/fill.h.
+ * A draw. Value j of entry i, j below count (and counts[i]), is element first +
+ * j of the row's draw and is written to out[i * pitch + j]. Tables offer
+ * PHILOX_DIST_BITS as PHILOX_DTYPE_U32 and PHILOX_DTYPE_U64,
+ * PHILOX_DIST_UNIFORM in [0, 1) as PHILOX_DTYPE_F32 and PHILOX_DTYPE_F64, and
+ * PHILOX_DIST_NORMAL with mean 0 and deviation 1 as PHILOX_DTYPE_F32, by the
+ * formulas of philox/fill.h.
  */
 struct philox_row_fill_desc {
 	size_t size;            /* sizeof(this struct) */
@@ -234,7 +316,7 @@ struct philox_row_fill_desc {
 	uint32_t dtype;         /* enum philox_dtype */
 	uint64_t first;         /* 0, but for parts of a larger draw */
 	uint64_t count;         /* values per entry, at most */
-	const uint32_t *counts; /* device array of n; NULL: `count` for all */
+	const uint32_t *counts; /* device array, one per entry; NULL: `count` */
 	uint64_t pitch;         /* elements from entry to entry, >= count */
 	void *out;              /* device array, aligned to the dtype */
 	uint32_t flags;         /* enum philox_rows_flags */
@@ -248,17 +330,27 @@ enum philox_rows_flags {
 };
 
 /*
- * philox_rows_fill() draws for the rows of a list, each from its own state, and
- * advances each by 4: as one kernel, which reads all states as they were when
- * it began. `list` may be NULL for all rows. A row takes part and advances even
- * if its count is 0. A row at offset 2^64 - 4 is used up: instead of repeating
- * numbers it gives NaN or all-ones and does not advance, and
- * philox_rows_check() reports it; the same is true of a row that holds poison.
- * With PHILOX_ROWS_KEEP a row at that offset can be drawn from. Recorded during
- * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field,
- * or two arrays that overlap; steps without PHILOX_ROWS_KEEP),
- * PHILOX_ERROR_OVERFLOW (the values of a row, or the array, do not fit 2^64),
- * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
+ * Draw for the rows of a list, each from its own state, and advance each by 4.
+ *
+ *   rows    the table
+ *   stream  the stream
+ *   list    the rows; NULL: all rows
+ *   fill    what is drawn, and where it goes
+ *
+ * One kernel does it, which reads all states as they were when it began. A row
+ * takes part and advances even if its count is 0. A row at offset 2^64 - 4 is
+ * used up: instead of repeating numbers it gives NaN or all-ones and does not
+ * advance, and philox_rows_check() reports it; the same is true of a row that
+ * holds poison. With PHILOX_ROWS_KEEP a row at that offset can be drawn from.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the message names the field, or two arrays that
+ *                          overlap; a list with steps needs PHILOX_ROWS_KEEP
+ *   PHILOX_ERROR_OVERFLOW  the values of a row, or the array, do not fit 2^64
+ *   those of a stream
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_fill(
 	struct philox_rows *rows, philox_stream stream,
@@ -266,27 +358,49 @@ PHILOX_API enum philox_status philox_rows_fill(
 	const struct philox_row_fill_desc *fill);
 
 /*
- * philox_rows_advance() advances the rows of a list by `words`, a multiple of
- * 4, as one kernel; a row that is in the list several times advances once. A
- * row with fewer words left is not advanced and is reported as used up. `list`
- * may be NULL for all rows; it must have no steps. Recorded during capture, as
- * one kernel node. Errors: as philox_rows_fill().
+ * Advance the rows of a list.
+ *
+ *   rows    the table
+ *   stream  the stream
+ *   list    the rows, without steps; NULL: all rows
+ *   words   a multiple of 4
+ *
+ * A row that is in the list several times advances once. A row with fewer words
+ * left is not advanced and is reported as used up (philox_rows_check()).
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of philox_rows_fill()
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_advance(
 	struct philox_rows *rows, philox_stream stream,
 	const struct philox_row_list *list, uint64_t words);
 
 /*
- * philox_rows_advance_by() does the same by words x counts[i] for entry i;
- * `counts` is a device array of as many entries as the list has, read when the
- * kernel runs: the tokens that were kept, with `words` 4, after a draw at
- * several steps. A row that is in the list several times advances once, by the
+ * Advance each row of a list by its own number of words: words x counts[i] for
+ * entry i.
+ *
+ *   rows    the table
+ *   stream  the stream
+ *   list    the rows, without steps; NULL: all rows
+ *   words   a multiple of 4
+ *   counts  device array, one per entry, read when the kernel runs
+ *
+ * After a draw at several steps the counts are the tokens that were kept, and
+ * `words` is 4. A row that is in the list several times advances once, by the
  * greatest of the counts of its entries that take part: a list of drafts may be
  * used again, without its steps, with a mask of those that were kept and with
  * counts[i] = step of i + 1. An entry whose row has fewer words left does not
  * advance it and is reported as used up; so is one whose row holds poison. With
- * a count of 0 nothing advances. Recorded during capture, as one kernel node.
- * Errors: as philox_rows_fill().
+ * a count of 0 nothing advances.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of philox_rows_fill()
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_advance_by(
 	struct philox_rows *rows, philox_stream stream,
@@ -295,10 +409,7 @@ PHILOX_API enum philox_status philox_rows_advance_by(
 
 /* --- what only the device can see ----------------------------------------- */
 
-/*
- * struct philox_rows_report counts entries that could not be drawn for. Begin
- * with PHILOX_INIT().
- */
+/* Counts of entries that could not be drawn for. Begin with PHILOX_INIT(). */
 struct philox_rows_report {
 	size_t size;       /* sizeof(this struct), set by the caller */
 	uint64_t launches; /* with such an entry, since the last check */
@@ -307,13 +418,22 @@ struct philox_rows_report {
 };
 
 /*
- * philox_rows_check() checks whether any launch since the last check had an
- * entry it could not draw for. It never synchronises: its answer is certain
- * only for launches whose stream was synchronised before. Returns PHILOX_OK and
- * zeros in *report (which may be NULL) when there is nothing new;
- * PHILOX_ERROR_OVERFLOW and a filled report otherwise; each launch is reported
- * once. Errors: PHILOX_ERROR_INVALID (a report whose `size` cannot be: then
- * nothing counts as reported). Legal during capture.
+ * Check whether any launch since the last check had an entry it could not draw
+ * for.
+ *
+ *   rows    the table
+ *   report  written: zeros if there is nothing new; may be NULL
+ *
+ * It never synchronises: its answer is certain only for launches whose stream
+ * was synchronised before. Each launch is reported once.
+ *
+ * Returns PHILOX_OK if there is nothing new, PHILOX_ERROR_OVERFLOW if there is,
+ * or another error; then nothing counts as reported.
+ * Errors:
+ *   PHILOX_ERROR_OVERFLOW  a launch had such an entry; *report says how many
+ *   PHILOX_ERROR_INVALID   rows is NULL, or the `size` of *report is wrong
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_rows_check(
 	struct philox_rows *rows, struct philox_rows_report *report);
@@ -348,29 +468,26 @@ PHILOX_API enum philox_status philox_rows_check(
  *   a score beyond f32     an infinity, as if the logit were; none while the
  *                          logits are below 2^27
  *   a device temperature   that is negative, infinite or NaN: token -1; -0 is 0
- *   a row used up          (philox/rows.h), or poison: token -1
+ *   a row used up          (philox_rows_fill()), or poison: token -1
  *
  * Entries of one row have the same noise, in one call or in several, until the
  * row advances: four draft positions of a request need the steps of a list, or
- * positions of their own (philox_sample_seeds()). See "What repeats" in
- * philox/rows.h, with an example of decoding with drafts.
+ * positions of their own (philox_sample_seeds()). See "What repeats" above,
+ * with an example of decoding with drafts.
  *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`; the
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
  * whole, and philox_sample_token() gives its token. All ranks need the same
  * states.
- *
- * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise.
  */
 
 /*
- * struct philox_sample_desc describes logits and the output. All arrays are
- * device memory and have as many entries as the list, or as `n` says. Tokens
- * and keys that overlap any other array, each other or the table are refused by
- * name: blocks may still read the logits of one entry when the token of another
- * is written.
+ * Logits and the output. Begin with PHILOX_INIT(). All arrays are device memory
+ * and have as many entries as the list, or as `count` says. Tokens and keys
+ * that overlap any other array, each other or the table are refused by name:
+ * blocks may still read the logits of one entry when the token of another is
+ * written.
  */
 struct philox_sample_desc {
 	size_t size;        /* sizeof(this struct) */
@@ -388,17 +505,28 @@ struct philox_sample_desc {
 };
 
 /*
- * philox_sample_rows() samples one token for each entry of a list, drawing from
- * the rows of a table (philox/rows.h) and advancing each by 4, whatever its
- * temperature, or not at all with PHILOX_ROWS_KEEP, which a list with steps
- * needs. `list` may be NULL for all rows. For an entry that takes no part
- * nothing is written; one whose index is out of range, or whose step is past
- * the end of its row, gets token -1, and philox_rows_check() reports it.
- * Recorded during capture, as one kernel node. Errors: PHILOX_ERROR_INVALID
- * (names the field, or two arrays that overlap; on a host device also an array
- * outside its memory, philox/device.h), PHILOX_ERROR_OVERFLOW (the logits do
- * not fit 2^64 bytes), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
- * those of the device.
+ * Sample one token for each entry of a list, drawing from the rows of a table
+ * and advancing each by 4.
+ *
+ *   rows    the table
+ *   stream  the stream
+ *   list    the rows; NULL: all rows
+ *   sample  logits, temperature and output
+ *
+ * A row advances whatever its temperature, or not at all with PHILOX_ROWS_KEEP,
+ * which a list with steps needs. For an entry that takes no part nothing is
+ * written; one whose index is out of range, or whose step is past the end of
+ * its row, gets token -1, and philox_rows_check() reports it.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the message names the field, or two arrays that
+ *                          overlap; on a host device also an array outside its
+ *                          memory (philox/device.h)
+ *   PHILOX_ERROR_OVERFLOW  the logits do not fit 2^64 bytes
+ *   those of a stream
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_sample_rows(
 	struct philox_rows *rows, philox_stream stream,
@@ -406,22 +534,34 @@ PHILOX_API enum philox_status philox_sample_rows(
 	const struct philox_sample_desc *sample);
 
 /*
- * philox_sample_states() does the same with states[i], in device memory, for
- * each entry i below n, 0 .. 2^24, and advances nothing: for states that are
- * kept elsewhere, cells of a captured pass for example. `flags` must be 0.
- * Errors: as philox_sample_rows().
+ * Sample one token for each of an array of states.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   states  device memory, one per entry: cells of a captured pass for example
+ *   count   entries, 0 .. 2^24
+ *   sample  logits, temperature and output; its flags must be 0
+ *
+ * It samples as philox_sample_rows() does, and advances nothing.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of philox_sample_rows()
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_sample_states(
 	struct philox_device *device, philox_stream stream,
-	const struct philox_state *states, uint32_t n,
+	const struct philox_state *states, uint32_t count,
 	const struct philox_sample_desc *sample);
 
 /*
- * struct philox_seed_list is what a server without a table has in device memory
- * for each of its slots: a seed, and how many tokens the slot has. Slot r is a
- * row whose state is {seeds[r], 4 x positions[r]}, that of a table's row which
- * was set to {seeds[r], 0} and has been drawn from positions[r] times. Begin
- * with PHILOX_INIT().
+ * What a server without a table has in device memory for each of its slots: a
+ * seed, and how many tokens the slot has. Begin with PHILOX_INIT().
+ *
+ * Slot r is a row whose state is {seeds[r], 4 x positions[r]}: that of a
+ * table's row which was set to {seeds[r], 0} and has been drawn from
+ * positions[r] times.
  */
 struct philox_seed_list {
 	size_t size;               /* sizeof(this struct) */
@@ -432,14 +572,26 @@ struct philox_seed_list {
 };
 
 /*
- * philox_sample_seeds() samples one token for each entry of a list from the
- * seed and position of its slot alone, as philox_sample_rows() does for rows:
- * `list` may be NULL for all slots, may name a slot several times, and may have
- * steps, which are added to positions. Nothing advances, since the positions
- * are the caller's: the same call gives the same tokens until they change, and
- * `flags` must be 0. An entry whose index is not below `count` gets token -1.
- * The arrays are read when the kernel runs: in a captured graph, at each
- * launch. Recorded as one kernel node. Errors: as philox_sample_rows().
+ * Sample one token for each entry of a list from the seed and position of its
+ * slot alone.
+ *
+ *   device  the device
+ *   stream  the stream
+ *   slots   seeds and positions, read when the kernel runs: in a captured
+ *           graph, at each launch
+ *   list    the slots, several times each if you like; its steps are added to
+ *           positions; NULL: all slots
+ *   sample  logits, temperature and output; its flags must be 0
+ *
+ * It samples as philox_sample_rows() does for rows. Nothing advances, since the
+ * positions are the caller's: the same call gives the same tokens until they
+ * change. An entry whose index is not below slots->count gets token -1.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   those of philox_sample_rows()
+ * During capture: recorded, as one kernel node.
+ * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_sample_seeds(
 	struct philox_device *device, philox_stream stream,
@@ -448,10 +600,17 @@ PHILOX_API enum philox_status philox_sample_seeds(
 	const struct philox_sample_desc *sample);
 
 /*
+ * Return the token of a key, or -1 if its row has none.
+ *
+ *   key  of a row of struct philox_sample_desc's keys, or the maximum of
+ *        several
+ *
  * Keys are ordered as the rule above orders columns: by score, then by lowest
  * index. 0 is the key of a row of -inf only, UINT64_MAX that of a row that has
- * no token for another reason. philox_sample_token() returns the token of a
- * key.
+ * no token for another reason.
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
  */
 PHILOX_FN int32_t philox_sample_token(uint64_t key)
 {

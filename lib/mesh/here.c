@@ -39,7 +39,7 @@ static enum philox_status place(struct philox_mesh *mesh, uint64_t rank,
 		return status;
 	if (mesh_world(&taken) != world)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "mesh: the product of its sizes is %" PRIu64
+				  "mesh: the product of n_ranks is %" PRIu64
 				  ", the world has %" PRIu64 " rank%s",
 				  mesh_world(&taken), world, status_s(world));
 	if (rank >= world)

@@ -44,15 +44,16 @@ static enum philox_status check_name(const struct philox_mesh *mesh, uint32_t i)
 
 static enum philox_status check_axis(const struct philox_axis *axis)
 {
-	if (!axis->size)
+	if (!axis->n_ranks)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "mesh: the size of axis '%s' is 0",
+				  "mesh: n_ranks of axis '%s' is 0",
 				  axis->name);
-	if (axis->coordinate >= axis->size)
+	if (axis->coordinate >= axis->n_ranks)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "mesh: the coordinate along axis '%s' is "
-				  "%" PRIu32 ", not below its size, %" PRIu32,
-				  axis->name, axis->coordinate, axis->size);
+				  "%" PRIu32
+				  ", not below its n_ranks, %" PRIu32,
+				  axis->name, axis->coordinate, axis->n_ranks);
 	if (axis->flags & ~(uint32_t)PHILOX_AXIS_STAGES)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "mesh: flags 0x%" PRIx32 " of axis '%s' is "
@@ -78,7 +79,7 @@ static enum philox_status check_axes(const struct philox_mesh *mesh)
 			status = check_axis(axis);
 		if (status != PHILOX_OK)
 			return status;
-		world *= axis->size;
+		world *= axis->n_ranks;
 		if (world > WORLD_MAX)
 			status = status_set(PHILOX_ERROR_INVALID,
 					    "mesh: more than 2^32 ranks with "
@@ -180,7 +181,7 @@ uint32_t mesh_size_along(const struct philox_mesh *mesh, const char *name)
 {
 	const struct philox_axis *axis = mesh_find(mesh, name);
 
-	return axis ? axis->size : 1;
+	return axis ? axis->n_ranks : 1;
 }
 
 uint64_t mesh_world(const struct philox_mesh *mesh)
@@ -188,7 +189,7 @@ uint64_t mesh_world(const struct philox_mesh *mesh)
 	uint64_t world = 1;
 
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		world *= mesh->axes[i].size;
+		world *= mesh->axes[i].n_ranks;
 	return world;
 }
 
@@ -197,15 +198,15 @@ uint64_t mesh_rank(const struct philox_mesh *mesh)
 	uint64_t rank = 0;
 
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		rank = rank * mesh->axes[i].size + mesh->axes[i].coordinate;
+		rank = rank * mesh->axes[i].n_ranks + mesh->axes[i].coordinate;
 	return rank;
 }
 
 void mesh_go(struct philox_mesh *mesh, uint64_t rank)
 {
-	for (uint32_t i = mesh->n_axes; i--; rank /= mesh->axes[i].size)
+	for (uint32_t i = mesh->n_axes; i--; rank /= mesh->axes[i].n_ranks)
 		mesh->axes[i].coordinate =
-			(uint32_t)(rank % mesh->axes[i].size);
+			(uint32_t)(rank % mesh->axes[i].n_ranks);
 }
 
 /* --- public --------------------------------------------------------------- */

@@ -432,7 +432,8 @@ static struct philox_span span_number(const struct nests *nests, uint64_t k)
 
 enum philox_status philox_shard_spans(const struct philox_shard_desc *given,
 				      uint64_t from, size_t capacity,
-				      struct philox_span *spans, uint64_t *n)
+				      struct philox_span *spans,
+				      uint64_t *n_spans)
 {
 	struct philox_shard_desc shard;
 	struct nests nests;
@@ -440,15 +441,15 @@ enum philox_status philox_shard_spans(const struct philox_shard_desc *given,
 
 	if (status == PHILOX_OK && capacity && !spans)
 		status = no_place("spans");
-	if (status == PHILOX_OK && !n)
-		status = no_place("n");
+	if (status == PHILOX_OK && !n_spans)
+		status = no_place("n_spans");
 	if (status == PHILOX_OK)
 		status = find_nests(&shard, &nests);
 	if (status != PHILOX_OK)
 		return status;
 	for (size_t i = 0; i < capacity && from < nests.spans; i++)
 		spans[i] = span_number(&nests, from++);
-	*n = nests.spans;
+	*n_spans = nests.spans;
 	return PHILOX_OK;
 }
 

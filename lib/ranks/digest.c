@@ -196,7 +196,7 @@ static uint64_t mesh_word(const struct philox_mesh *mesh)
 
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
 		add_pair(&word, name_word(mesh->axes[i].name),
-			 (uint64_t)mesh->axes[i].size << 32 |
+			 (uint64_t)mesh->axes[i].n_ranks << 32 |
 				 mesh->axes[i].flags);
 	return word;
 }
@@ -322,7 +322,7 @@ static uint64_t stride_of(const struct philox_mesh *mesh, uint32_t axis)
 	uint64_t stride = 1;
 
 	for (uint32_t i = axis + 1; i < mesh->n_axes; i++)
-		stride *= mesh->axes[i].size;
+		stride *= mesh->axes[i].n_ranks;
 	return stride;
 }
 
@@ -330,7 +330,7 @@ int agree_compare_part(const struct agree_digests *all, uint32_t axis,
 		       unsigned word, struct agree_found *found)
 {
 	const uint64_t stride = stride_of(all->mesh, axis);
-	const uint64_t size = all->mesh->axes[axis].size;
+	const uint64_t size = all->mesh->axes[axis].n_ranks;
 
 	for (uint64_t rank = 0; rank < all->n; rank++) {
 		const uint64_t first = rank - rank / stride % size * stride;
@@ -383,9 +383,9 @@ static enum philox_status compare_given(const struct agree_digests *all)
 
 enum philox_status philox_mesh_compare(const struct philox_mesh *mesh,
 				       const struct philox_rank_digest *digests,
-				       size_t n)
+				       size_t n_digests)
 {
-	struct agree_digests all = {.digests = digests, .n = n};
+	struct agree_digests all = {.digests = digests, .n = n_digests};
 	struct philox_mesh taken;
 	enum philox_status status = mesh_take(mesh, &taken);
 
@@ -393,13 +393,13 @@ enum philox_status philox_mesh_compare(const struct philox_mesh *mesh,
 		return status;
 	if (!digests)
 		return status_set(PHILOX_ERROR_INVALID, "digests is NULL");
-	if (n != mesh_world(&taken))
+	if (n_digests != mesh_world(&taken))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "the number of digests is %zu, that of the "
 				  "mesh's ranks %" PRIu64,
-				  n, mesh_world(&taken));
+				  n_digests, mesh_world(&taken));
 	all.mesh = &taken;
-	all.order = calloc(n, sizeof(*all.order));
+	all.order = calloc(n_digests, sizeof(*all.order));
 	status = compare_given(&all);
 	free(all.order);
 	return status;

@@ -195,7 +195,7 @@ static uint64_t place_of(const struct philox_mesh *mesh, uint64_t rank,
 	uint64_t stride = 1, at = 0;
 
 	for (uint32_t i = mesh->n_axes; i--;) {
-		const uint64_t size = mesh->axes[i].size;
+		const uint64_t size = mesh->axes[i].n_ranks;
 
 		if (axes & 1u << i)
 			at += rank % size * stride;
@@ -430,7 +430,7 @@ static int dispute_neighbours(const struct world *world, size_t rank,
 	const struct philox_mesh *mesh = &rank_text->saved.mesh;
 	size_t stride = 1;
 
-	for (uint32_t i = mesh->n_axes; i--; stride *= mesh->axes[i].size)
+	for (uint32_t i = mesh->n_axes; i--; stride *= mesh->axes[i].n_ranks)
 		if (mesh->axes[i].coordinate &&
 		    dispute_ranks(&world->texts[rank - stride], rank_text,
 				  dispute))
@@ -691,7 +691,7 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 /* --- public --------------------------------------------------------------- */
 
 enum philox_status philox_context_rank_describe(struct philox_context *context,
-						char **text, size_t *size)
+						char **text, size_t *bytes)
 {
 	const struct save_part all = {0, 0};
 	enum philox_status status;
@@ -704,18 +704,19 @@ enum philox_status philox_context_rank_describe(struct philox_context *context,
 	status = save_write_part(context, &all, &written);
 	context_unlock(context);
 	if (status == PHILOX_OK)
-		status = text_put(&written, (struct text_target){.text = text,
-								 .size = size});
+		status =
+			text_put(&written, (struct text_target){.text = text,
+								.size = bytes});
 	return context_report(context, status, NULL);
 }
 
 enum philox_status philox_mesh_explain(const char *const *texts,
-				       const size_t *sizes, size_t n)
+				       const size_t *bytes, size_t n_texts)
 {
-	if (!texts || !sizes)
+	if (!texts || !bytes)
 		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  texts ? "sizes" : "texts");
-	if (!n)
-		return status_set(PHILOX_ERROR_INVALID, "n is 0");
-	return agree_explain(texts, sizes, n);
+				  texts ? "bytes" : "texts");
+	if (!n_texts)
+		return status_set(PHILOX_ERROR_INVALID, "n_texts is 0");
+	return agree_explain(texts, bytes, n_texts);
 }

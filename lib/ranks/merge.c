@@ -452,10 +452,10 @@ static int is_same_mesh(const struct philox_mesh *a,
 			const struct philox_mesh *b)
 {
 	for (uint32_t i = 0; i < a->n_axes; i++)
-		if (a->axes[i].size != mesh_size_along(b, a->axes[i].name))
+		if (a->axes[i].n_ranks != mesh_size_along(b, a->axes[i].name))
 			return 0;
 	for (uint32_t i = 0; i < b->n_axes; i++)
-		if (b->axes[i].size != mesh_size_along(a, b->axes[i].name))
+		if (b->axes[i].n_ranks != mesh_size_along(a, b->axes[i].name))
 			return 0;
 	return 1;
 }

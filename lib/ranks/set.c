@@ -239,7 +239,7 @@ static uint64_t stages_of(const struct philox_mesh *mesh)
 
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
 		if (mesh->axes[i].flags & PHILOX_AXIS_STAGES)
-			stages = stages * mesh->axes[i].size +
+			stages = stages * mesh->axes[i].n_ranks +
 				 mesh->axes[i].coordinate;
 	return stages;
 }

@@ -266,7 +266,7 @@ enum philox_status philox_rows_advance(struct philox_rows *rows,
 
 static int is_empty(const struct philox_row_list *list)
 {
-	return list && !list->n;
+	return list && !list->count;
 }
 
 enum philox_status philox_rows_advance_by(struct philox_rows *rows,
@@ -298,17 +298,17 @@ static enum philox_status check_entries(const char *row, uint64_t count,
 {
 	enum philox_status status = PHILOX_OK;
 
-	if (list->n > ROWS_COUNT_MAX)
+	if (list->count > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "list: n is %" PRIu32 ", above 2^24",
-				  list->n);
-	if (!list->indices && list->n > count)
+				  "list: count is %" PRIu32 ", above 2^24",
+				  list->count);
+	if (!list->indices && list->count > count)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "list: n is %" PRIu32
+				  "list: count is %" PRIu32
 				  " without indices, there %s %" PRIu64 " %s%s",
-				  list->n, status_is(count), count, row,
+				  list->count, status_is(count), count, row,
 				  status_s(count));
-	if (!list->n)
+	if (!list->count)
 		return PHILOX_OK;
 	if (list->indices)
 		status = fill_check_array("list", "indices", list->indices,
@@ -335,7 +335,7 @@ enum philox_status rows_check_list(const char *row, uint64_t count,
 	*out = (struct rows_list){.indices = list->indices,
 				  .mask = list->mask,
 				  .steps = list->steps,
-				  .n = list->n};
+				  .n = list->count};
 	return check_entries(row, count, list);
 }
 

@@ -285,14 +285,15 @@ enum philox_status philox_sample_rows(struct philox_rows *rows,
 /* --- samples without a table ---------------------------------------------- */
 
 static enum philox_status check_states(const struct philox_state *states,
-				       uint32_t n)
+				       uint32_t count)
 {
-	if (n > ROWS_COUNT_MAX)
+	if (count > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "sample: n is %" PRIu32 ", above 2^24", n);
-	return n ? fill_check_array("sample", "states", states,
-				    PHILOX_DTYPE_U64)
-		 : PHILOX_OK;
+				  "sample: count is %" PRIu32 ", above 2^24",
+				  count);
+	return count ? fill_check_array("sample", "states", states,
+					PHILOX_DTYPE_U64)
+		     : PHILOX_OK;
 }
 
 /* Puts a sample whose source is checked on a stream. */
@@ -317,12 +318,13 @@ static enum philox_status sample_on(struct philox_device *device,
 enum philox_status philox_sample_states(struct philox_device *device,
 					philox_stream stream,
 					const struct philox_state *states,
-					uint32_t n,
+					uint32_t count,
 					const struct philox_sample_desc *sample)
 {
 	struct sample_args args = {
-		.table = {.states = (struct philox_state *)states, .count = n},
-		.list = {.n = n}};
+		.table = {.states = (struct philox_state *)states,
+			  .count = count},
+		.list = {.n = count}};
 	enum philox_status status;
 
 	if (!device)
@@ -331,7 +333,7 @@ enum philox_status philox_sample_states(struct philox_device *device,
 	if (status == PHILOX_OK)
 		status = check_no_flags(sample);
 	if (status == PHILOX_OK)
-		status = check_states(states, n);
+		status = check_states(states, count);
 	return status == PHILOX_OK ? sample_on(device, stream, &args, sample)
 				   : status;
 }

@@ -82,11 +82,11 @@ static enum philox_status check_batch(struct philox_rows *rows,
 
 	if (!batch->states || !batch->n)
 		return status_set(PHILOX_ERROR_INVALID, "%s",
-				  batch->n ? "states is NULL" : "n is 0");
+				  batch->n ? "states is NULL" : "n_rows is 0");
 	if (batch->n > rows->table.count)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "n is %zu, above count %" PRIu64, batch->n,
-				  rows->table.count);
+				  "n_rows is %zu, above count %" PRIu64,
+				  batch->n, rows->table.count);
 	for (size_t i = 0; status == PHILOX_OK && i < batch->n; i++)
 		status = check_entry(rows, batch, i);
 	if (status == PHILOX_OK && batch->indices)
@@ -116,16 +116,17 @@ static enum philox_status set_some(struct philox_rows *rows,
 enum philox_status philox_rows_set(struct philox_rows *rows,
 				   philox_stream stream,
 				   const uint32_t *indices,
-				   const struct philox_state *states, size_t n)
+				   const struct philox_state *states,
+				   size_t n_rows)
 {
-	struct batch batch = {indices, states, n};
+	struct batch batch = {indices, states, n_rows};
 	enum philox_status status;
 
 	if (!rows)
 		return context_null(NULL, "rows");
 	NEED_PROCESS(rows->context);
 	status = check_batch(rows, &batch);
-	for (size_t i = 0; status == PHILOX_OK && i < n; i += ROWS_SET_MAX)
+	for (size_t i = 0; status == PHILOX_OK && i < n_rows; i += ROWS_SET_MAX)
 		status = set_some(rows, stream, &batch, i);
 	return rows_report(rows, status);
 }
@@ -139,10 +140,10 @@ static enum philox_status check_range(const struct philox_rows *rows,
 	if (!states)
 		return status_set(PHILOX_ERROR_INVALID, "states is NULL");
 	if (!n)
-		return status_set(PHILOX_ERROR_INVALID, "n is 0");
+		return status_set(PHILOX_ERROR_INVALID, "n_rows is 0");
 	if (first >= rows->table.count || n > rows->table.count - first)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "first %" PRIu32 " + n %" PRIu32
+				  "first %" PRIu32 " + n_rows %" PRIu32
 				  " is past its %" PRIu64 " row%s",
 				  first, n, rows->table.count,
 				  status_s(rows->table.count));
@@ -162,21 +163,21 @@ static enum philox_status check_target(const struct philox_rows *rows,
 
 enum philox_status philox_rows_get(struct philox_rows *rows,
 				   philox_stream stream, uint32_t first,
-				   uint32_t n, struct philox_state *states)
+				   uint32_t n_rows, struct philox_state *states)
 {
 	enum philox_status status;
 
 	if (!rows)
 		return context_null(NULL, "rows");
-	status = check_range(rows, first, n, states);
+	status = check_range(rows, first, n_rows, states);
 	if (status == PHILOX_OK)
-		status = check_target(rows, states, n);
+		status = check_target(rows, states, n_rows);
 	if (status == PHILOX_OK)
 		status = rows_launch_on(rows, stream, NULL);
 	if (status == PHILOX_OK)
 		status = philox_memory_copy(rows->context->device, stream,
 					    states, rows->table.states + first,
-					    n * sizeof(*states));
+					    n_rows * sizeof(*states));
 	return rows_report(rows, status);
 }
 

@@ -72,11 +72,11 @@ static const char *const stages[] = {"no stages", "stages", NULL};
 static const struct field axis_name[] = {
 	SAID(NAME, philox_axis, name, "axis", "the name is"), FIELDS_END};
 static const struct field axis_members[] = {
-	SAID(NUMBER, philox_axis, size, "size", "size is"),
+	SAID(NUMBER, philox_axis, n_ranks, "size", "size is"),
 	CHOSEN(EITHER, philox_axis, flags, "flags", "it has", stages),
 	FIELDS_END};
 static const struct field place_members[] = {
-	{FIELD(NUMBER, struct philox_axis, size, "size")},
+	{FIELD(NUMBER, struct philox_axis, n_ranks, "size")},
 	{FIELD(NUMBER, struct philox_axis, coordinate, "coordinate")},
 	{FIELD(NUMBER, struct philox_axis, flags, "flags")},
 	FIELDS_END};

@@ -43,12 +43,12 @@ static enum philox_status mismatch_axis(const struct philox_axis *in_text,
 				  "mesh: axis '%s' of the text is '%s' in the "
 				  "context" OTHER_MESH,
 				  in_text->name, in_context->name);
-	if (in_text->size != in_context->size)
+	if (in_text->n_ranks != in_context->n_ranks)
 		return status_set(
 			PHILOX_ERROR_MISMATCH,
-			"mesh: the size of axis '%s' is %" PRIu32
+			"mesh: n_ranks of axis '%s' is %" PRIu32
 			" in the text, %" PRIu32 " in the context" OTHER_MESH,
-			in_text->name, in_text->size, in_context->size);
+			in_text->name, in_text->n_ranks, in_context->n_ranks);
 	if (in_text->coordinate != in_context->coordinate)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "mesh: the coordinate along axis '%s' is "

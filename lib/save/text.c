@@ -23,12 +23,12 @@
 
 const struct field save_axis_fields[] = {
 	{FIELD(NAME, struct philox_axis, name, NULL), .name = "name"},
-	{FIELD(NUMBER, struct philox_axis, size, "size"), .least = 1},
+	{FIELD(NUMBER, struct philox_axis, n_ranks, "size"), .least = 1},
 	{FIELD(MARK, struct philox_axis, flags, "stages")},
 	FIELDS_END};
 const struct field save_placed_axis_fields[] = {
 	{FIELD(NAME, struct philox_axis, name, NULL), .name = "name"},
-	{FIELD(NUMBER, struct philox_axis, size, "size"), .least = 1},
+	{FIELD(NUMBER, struct philox_axis, n_ranks, "size"), .least = 1},
 	{FIELD(NUMBER, struct philox_axis, coordinate, "at"),
 	 .name = "coordinate"},
 	{FIELD(MARK, struct philox_axis, flags, "stages")},

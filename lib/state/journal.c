@@ -261,7 +261,7 @@ void journal_mesh(struct philox_context *context)
 		const struct philox_axis *axis = &mesh->axes[i];
 
 		snprintf(place, sizeof(place), "=%" PRIu32 "/%" PRIu32,
-			 axis->coordinate, axis->size);
+			 axis->coordinate, axis->n_ranks);
 		join_word(&joined, i ? " " : "");
 		join_word(&joined, axis->name);
 		join_word(&joined, place);

@@ -124,8 +124,10 @@ static enum philox_status fill_layout(const struct bench *b, void *const at[])
 
 static enum philox_status draw_rows(const struct bench *b, void *const at[])
 {
-	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = at[2], .mask = at[3], .n = N};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = at[2],
+					     .mask = at[3],
+					     .count = N};
 	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
 						  .dist = PHILOX_DIST_UNIFORM,
 						  .dtype = PHILOX_DTYPE_F64,
@@ -139,16 +141,20 @@ static enum philox_status draw_rows(const struct bench *b, void *const at[])
 
 static enum philox_status advance_rows(const struct bench *b, void *const at[])
 {
-	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = at[0], .mask = at[1], .n = N};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = at[0],
+					     .mask = at[1],
+					     .count = N};
 
 	return philox_rows_advance(b->rows, b->f->stream, &list, 4);
 }
 
 static enum philox_status draw_drafts(const struct bench *b, void *const at[])
 {
-	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = at[1], .steps = at[2], .n = N};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = at[1],
+					     .steps = at[2],
+					     .count = N};
 	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
 						  .dist = PHILOX_DIST_UNIFORM,
 						  .dtype = PHILOX_DTYPE_F64,
@@ -163,7 +169,7 @@ static enum philox_status draw_drafts(const struct bench *b, void *const at[])
 static enum philox_status advance_by(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = at[0], .n = N};
+		.size = sizeof(list), .indices = at[0], .count = N};
 
 	return philox_rows_advance_by(b->rows, b->f->stream, &list, 4, at[1]);
 }
@@ -185,8 +191,10 @@ static struct philox_sample_desc sample_of(const void *logits,
 
 static enum philox_status sample_rows(const struct bench *b, void *const at[])
 {
-	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = at[4], .mask = at[5], .n = N};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = at[4],
+					     .mask = at[5],
+					     .count = N};
 	const struct philox_sample_desc sample =
 		sample_of(at[0], at[1], at[2], at[3]);
 
@@ -421,7 +429,7 @@ PROMISE(memory, is_as_large_as_was_asked_for)
 PROMISE(memory, of_empty_calls_may_be_null)
 {
 	struct bench b = open_bench(f);
-	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .count = 0};
 	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
 						  .dist = PHILOX_DIST_BITS,
 						  .dtype = PHILOX_DTYPE_U32,

@@ -75,9 +75,9 @@ static void join_mesh(struct philox_context *context)
 
 	mesh.n_axes = 2;
 	mesh.axes[0] = (struct philox_axis){
-		.name = "data", .size = 2, .coordinate = 1};
+		.name = "data", .n_ranks = 2, .coordinate = 1};
 	mesh.axes[1] = (struct philox_axis){.name = "tensor",
-					    .size = 3,
+					    .n_ranks = 3,
 					    .coordinate = 2,
 					    .flags = PHILOX_AXIS_STAGES};
 	must(!philox_context_set_mesh(context, &mesh));

@@ -109,9 +109,10 @@ static const struct philox_mesh *other_mesh(unsigned i)
 		meshes[k] = (struct philox_mesh){
 			.size = sizeof(meshes[k]),
 			.n_axes = k,
-			.axes = {{.name = "data", .size = 3, .coordinate = 2},
-				 {.name = "tensor", .size = 1},
-				 {.name = "x", .size = 2, .coordinate = 1}}};
+			.axes = {
+				{.name = "data", .n_ranks = 3, .coordinate = 2},
+				{.name = "tensor", .n_ranks = 1},
+				{.name = "x", .n_ranks = 2, .coordinate = 1}}};
 	return &meshes[i];
 }
 

@@ -671,8 +671,8 @@ static void make_differing(struct fixture *f, const char *name,
 PROMISE(journal, says_the_mesh_and_along_what_regions_differ)
 {
 	struct philox_axis axes[] = {
-		{.name = "tensor", .size = 3, .coordinate = 2},
-		{.name = "d\"ta", .size = 2, .coordinate = 1}};
+		{.name = "tensor", .n_ranks = 3, .coordinate = 2},
+		{.name = "d\"ta", .n_ranks = 2, .coordinate = 1}};
 	struct philox_mesh mesh = journal_mesh_of(axes, 2);
 	struct philox_mesh none = journal_mesh_of(axes, 0);
 	char *text, line[160];
@@ -708,7 +708,7 @@ PROMISE(journal, cuts_long_names_of_axes_and_keeps_their_hash)
 	char names[2][400], *text, *texts[2];
 
 	for (int i = 0; i < 2; i++) {
-		struct philox_axis axis = {.name = names[i], .size = 2};
+		struct philox_axis axis = {.name = names[i], .n_ranks = 2};
 		struct philox_mesh mesh = journal_mesh_of(&axis, 1);
 
 		memset(names[i], 'n', sizeof(names[i]));

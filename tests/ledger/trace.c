@@ -197,7 +197,7 @@ PROMISE(trace, shows_the_mesh_and_along_what_regions_differ)
 
 	mesh.n_axes = 1;
 	mesh.axes[0] = (struct philox_axis){
-		.name = "data", .size = 4, .coordinate = 1};
+		.name = "data", .n_ranks = 4, .coordinate = 1};
 	OK(philox_context_set_mesh(context, &mesh));
 	OK(philox_region_create(context, &options, &region));
 	philox_context_destroy(context);

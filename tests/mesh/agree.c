@@ -15,9 +15,9 @@
 enum { ODD = 5 };
 
 static const struct philox_axis axes[] = {
-	{.name = "data", .size = 2},
-	{.name = "stage", .size = 2, .flags = PHILOX_AXIS_STAGES},
-	{.name = "tensor", .size = 2}};
+	{.name = "data", .n_ranks = 2},
+	{.name = "stage", .n_ranks = 2, .flags = PHILOX_AXIS_STAGES},
+	{.name = "tensor", .n_ranks = 2}};
 
 static const char *const data[] = {"data"};
 static const char *const both[] = {"tensor", "data"};
@@ -766,7 +766,7 @@ PROMISE(mesh_agree, leaves_no_trace)
 /* Captures and graphs are no part of it; their launches are. */
 GRAPH_PROMISE(mesh_agree, is_legal_during_capture)
 {
-	const struct philox_axis axis = {.name = "data", .size = 2};
+	const struct philox_axis axis = {.name = "data", .n_ranks = 2};
 	struct philox_launch_pass use = {{0}, 0, 0};
 	struct philox_context *own;
 	struct philox_graph *graph;

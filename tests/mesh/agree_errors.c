@@ -12,8 +12,8 @@
 
 #define ALONG(axis) "ranks do not agree along axis '" axis "': "
 
-static const struct philox_axis axes[] = {{.name = "data", .size = 2},
-					  {.name = "tensor", .size = 3}};
+static const struct philox_axis axes[] = {{.name = "data", .n_ranks = 2},
+					  {.name = "tensor", .n_ranks = 3}};
 
 /* --- ranks with regions --------------------------------------------------- */
 
@@ -166,7 +166,7 @@ PROMISE(mesh_errors, of_compared_digests)
 	FAILS(philox_mesh_compare(&made.mesh, made.of, 7),
 	      PHILOX_ERROR_INVALID);
 	mesh = made.mesh;
-	mesh.axes[0].size = 0;
+	mesh.axes[0].n_ranks = 0;
 	FAILS(philox_mesh_compare(&mesh, made.of, 6), PHILOX_ERROR_INVALID);
 	NAMES("axis 'data'");
 	mesh = made.mesh;
@@ -277,7 +277,7 @@ PROMISE(mesh_errors, of_explained_texts)
 	NAMES("texts is NULL");
 	FAILS(philox_mesh_explain(plain(texts.of), NULL, 6),
 	      PHILOX_ERROR_INVALID);
-	NAMES("sizes is NULL");
+	NAMES("bytes is NULL");
 	FAILS(philox_mesh_explain(plain(texts.of), texts.sizes, 0),
 	      PHILOX_ERROR_INVALID);
 	for (int i = 0; i < 3; i++) {
@@ -509,7 +509,7 @@ static void another_mesh(struct philox_device *device, int change,
 	if (change == 0)
 		mesh.axes[1].name = "sequence";
 	if (change == 1)
-		mesh.axes[1].size = 6;
+		mesh.axes[1].n_ranks = 6;
 	if (change == 2)
 		mesh.axes[0].flags = PHILOX_AXIS_STAGES;
 	OK(philox_context_create(device, context));
@@ -682,7 +682,7 @@ PROMISE(mesh_errors, two_ranks_may_not_be_one)
 /* More ranks than have their digests on the stack; few bytes of many regions. */
 PROMISE(mesh_errors, large_worlds_send_little)
 {
-	static const struct philox_axis wide = {.name = "data", .size = 150};
+	static const struct philox_axis wide = {.name = "data", .n_ranks = 150};
 	struct ranks_answer answers[RANKS_BED_MAX];
 	struct ranks_bed bed;
 

@@ -30,9 +30,10 @@ struct play {
 
 static void begin_play(struct play *play, struct philox_device *device)
 {
-	struct philox_axis axes[3] = {{.name = "data", .size = 1 + below(3)},
-				      {.name = "stage", .size = 1 + below(2)},
-				      {.name = "tensor", .size = 1 + below(2)}};
+	struct philox_axis axes[3] = {
+		{.name = "data", .n_ranks = 1 + below(3)},
+		{.name = "stage", .n_ranks = 1 + below(2)},
+		{.name = "tensor", .n_ranks = 1 + below(2)}};
 
 	axes[1].flags = below(3) ? PHILOX_AXIS_STAGES : 0;
 	ranks_open(&play->bed, device, axes, 3);

@@ -112,7 +112,7 @@ PROMISE(differs, the_order_of_axes_changes_nothing)
 		uint64_t seeds[2];
 
 		for (uint32_t i = 0; i < mesh.n_axes; i++) {
-			uint32_t at = bed_below(&random, mesh.axes[i].size);
+			uint32_t at = bed_below(&random, mesh.axes[i].n_ranks);
 
 			for (uint32_t k = 0; k < mesh.n_axes; k++)
 				if (!strcmp(other.axes[k].name,
@@ -460,7 +460,7 @@ PROMISE(differs, a_message_names_long_axes_in_part)
 		memset(names[i], 'a' + i, sizeof(names[i]));
 		names[i][sizeof(names[i]) - 1] = '\0';
 		mesh.axes[i].name = names[i];
-		mesh.axes[i].size = 1;
+		mesh.axes[i].n_ranks = 1;
 	}
 	OK(philox_context_set_mesh(f->context, &mesh));
 	FAILS(try_along(f->context, "noise", 0, (const char *[]){"none"}, 1,

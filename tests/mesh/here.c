@@ -95,7 +95,7 @@ Test(mesh_here, without_a_launcher_there_is_one_rank)
 	is_at(&mesh, 0, 0);
 	many.axes[1].coordinate = 2;
 	SAYS(philox_mesh_from_environment(&many), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 6, the world has 1 rank");
+	     "mesh: the product of n_ranks is 6, the world has 1 rank");
 	is_at(&many, 0, 2);
 }
 
@@ -185,7 +185,7 @@ Test(mesh_here, numbers_that_do_not_fit_the_mesh_are_refused)
 	set("RANK", "1");
 	set("WORLD_SIZE", "8");
 	SAYS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 6, the world has 8 ranks");
+	     "mesh: the product of n_ranks is 6, the world has 8 ranks");
 	set("RANK", "6");
 	set("WORLD_SIZE", "6");
 	SAYS(philox_mesh_from_environment(&mesh), PHILOX_ERROR_INVALID,
@@ -198,6 +198,6 @@ Test(mesh_here, numbers_that_do_not_fit_the_mesh_are_refused)
 	NAMES("rank 7");
 	set("RANK", "0");
 	FAILS(philox_mesh_from_environment(&bad), PHILOX_ERROR_INVALID);
-	NAMES("size of axis 'data' is 0");
+	NAMES("n_ranks of axis 'data' is 0");
 	is_at(&mesh, 0, 0);
 }

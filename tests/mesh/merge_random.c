@@ -76,7 +76,7 @@ static struct philox_mesh mesh_with(const uint32_t size[AXES])
 		if (size[i])
 			mesh.axes[mesh.n_axes++] = (struct philox_axis){
 				.name = axis_names[i],
-				.size = size[i],
+				.n_ranks = size[i],
 				.flags = i == PIPE ? PHILOX_AXIS_STAGES : 0};
 	return mesh;
 }

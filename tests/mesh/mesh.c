@@ -27,7 +27,7 @@ static void same_mesh(const struct philox_mesh *a, const struct philox_mesh *b)
 	cr_assert_eq(a->n_axes, b->n_axes);
 	for (uint32_t i = 0; i < a->n_axes; i++) {
 		cr_assert_str_eq(a->axes[i].name, b->axes[i].name);
-		cr_assert_eq(a->axes[i].size, b->axes[i].size);
+		cr_assert_eq(a->axes[i].n_ranks, b->axes[i].n_ranks);
 		cr_assert_eq(a->axes[i].coordinate, b->axes[i].coordinate);
 		cr_assert_eq(a->axes[i].flags, b->axes[i].flags);
 		cr_assert_eq(a->axes[i].reserved, 0);
@@ -87,7 +87,7 @@ Test(mesh, without_axes_there_is_one_rank)
 	cr_assert_eq(rank_of(&mesh), 0);
 	OK(philox_mesh_set_rank(&mesh, 0, 1));
 	SAYS(philox_mesh_set_rank(&mesh, 0, 2), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 1, the world has 2 ranks");
+	     "mesh: the product of n_ranks is 1, the world has 2 ranks");
 }
 
 Test(mesh, flags_stay_when_a_rank_gets_its_place)
@@ -106,11 +106,11 @@ Test(mesh, a_place_that_there_is_not_changes_nothing)
 	struct philox_mesh mesh = mesh_of("data=1/2 tensor=2/3"), before = mesh;
 
 	SAYS(philox_mesh_set_rank(&mesh, 0, 8), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 6, the world has 8 ranks");
+	     "mesh: the product of n_ranks is 6, the world has 8 ranks");
 	SAYS(philox_mesh_set_rank(&mesh, 0, 1), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 6, the world has 1 rank");
+	     "mesh: the product of n_ranks is 6, the world has 1 rank");
 	SAYS(philox_mesh_set_rank(&mesh, 0, 0), PHILOX_ERROR_INVALID,
-	     "mesh: the product of its sizes is 6, the world has 0 ranks");
+	     "mesh: the product of n_ranks is 6, the world has 0 ranks");
 	SAYS(philox_mesh_set_rank(&mesh, 6, 6), PHILOX_ERROR_INVALID,
 	     "mesh: rank 6 in a world of 6");
 	SAYS(philox_mesh_set_rank(&mesh, UINT64_MAX, 6), PHILOX_ERROR_INVALID,
@@ -151,9 +151,9 @@ static const struct {
 	[ONE_HASH] = {"mesh: the names of axes '8yn0iYCKYHlIj4-BwPqk' and "
 		      "'GReLUrM4wMqfg9yzV3KQ' have the same hash",
 		      1},
-	[SIZE_0] = {"mesh: the size of axis 'tensor' is 0", 1},
+	[SIZE_0] = {"mesh: n_ranks of axis 'tensor' is 0", 1},
 	[BEYOND] = {"mesh: the coordinate along axis 'tensor' is 3, not below "
-		    "its size, 3",
+		    "its n_ranks, 3",
 		    0},
 	[FLAGS] = {"mesh: flags 0x2 of axis 'tensor' is not 0 or "
 		   "PHILOX_AXIS_STAGES",
@@ -190,7 +190,7 @@ static struct philox_mesh faulty(enum fault fault)
 		mesh.axes[2].name = "GReLUrM4wMqfg9yzV3KQ";
 	}
 	if (fault == SIZE_0)
-		mesh.axes[1].size = 0;
+		mesh.axes[1].n_ranks = 0;
 	if (fault == BEYOND)
 		mesh.axes[1].coordinate = 3;
 	mesh.axes[1].flags = fault == FLAGS ? 2 : 0;
@@ -199,9 +199,9 @@ static struct philox_mesh faulty(enum fault fault)
 	if (fault == NINE)
 		mesh.n_axes = 9;
 	if (fault == WORLD)
-		mesh.axes[2].size = 715827883; /* 2^32 + 2, with 6 */
+		mesh.axes[2].n_ranks = 715827883; /* 2^32 + 2, with 6 */
 	if (fault == WORLD_TWICE)
-		mesh.axes[0].size = mesh.axes[1].size = UINT32_MAX;
+		mesh.axes[0].n_ranks = mesh.axes[1].n_ranks = UINT32_MAX;
 	if (fault == SIZE_OF_NOTHING)
 		mesh.size = 0;
 	if (fault == SIZE_LESS)

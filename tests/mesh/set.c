@@ -456,7 +456,7 @@ PROMISE(mesh_set, is_not_touched_by_a_seal_that_fails)
 	FAILS(philox_mesh_seal(NULL, "set"), PHILOX_ERROR_INVALID);
 	FAILS(philox_mesh_seal(&mesh, NULL), PHILOX_ERROR_INVALID);
 	NAMES("path is NULL");
-	bad.axes[0].size = 0;
+	bad.axes[0].n_ranks = 0;
 	FAILS(philox_mesh_seal(&bad, "set"), PHILOX_ERROR_INVALID);
 	NAMES("axis 'data'");
 	again = file_text("set");

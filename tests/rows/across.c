@@ -96,9 +96,9 @@ static void make_launch(struct fixture *f, struct launch *launch, int kind)
 	fill_arrays(launch);
 	launch->list = (struct philox_row_list){
 		.size = sizeof(launch->list),
-		.n = random_below(2) ? 1 + random_below(ROWS) : ROWS};
+		.count = random_below(2) ? 1 + random_below(ROWS) : ROWS};
 	if (random_below(2)) {
-		launch->list.n = ENTRIES;
+		launch->list.count = ENTRIES;
 		launch->list.indices =
 			upload(f, launch->indices, sizeof(launch->indices));
 	}

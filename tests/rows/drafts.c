@@ -111,7 +111,8 @@ static uint32_t chance(struct server *s, uint32_t n)
 static void decode_plainly(struct fixture *f, struct philox_rows *rows,
 			   uint32_t request, int32_t *tokens)
 {
-	const struct philox_row_list first = {.size = sizeof(first), .n = 1};
+	const struct philox_row_list first = {.size = sizeof(first),
+					      .count = 1};
 	const struct philox_state state = state_of(request);
 	float logits[VOCAB];
 	int32_t *token = make_memory(f, sizeof(*token));
@@ -253,7 +254,7 @@ static void put_sample(struct server *s)
 	const struct philox_row_list drafts = {.size = sizeof(drafts),
 					       .indices = s->there->rows,
 					       .mask = s->there->mask,
-					       .n = ENTRIES,
+					       .count = ENTRIES,
 					       .steps = s->there->steps};
 	const struct philox_sample_desc sample = {.size = sizeof(sample),
 						  .logits = s->there->logits,
@@ -272,11 +273,11 @@ static void put_advance(struct server *s)
 	const struct philox_row_list slots = {.size = sizeof(slots),
 					      .indices = s->there->slot_rows,
 					      .mask = s->there->active,
-					      .n = SLOTS};
+					      .count = SLOTS};
 	const struct philox_row_list drafts = {.size = sizeof(drafts),
 					       .indices = s->there->rows,
 					       .mask = s->there->confirmed,
-					       .n = ENTRIES};
+					       .count = ENTRIES};
 
 	if (s->advance == BY_SLOT)
 		OK(philox_rows_advance_by(s->rows, s->f->stream, &slots, 4,

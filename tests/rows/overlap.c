@@ -37,7 +37,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = part(s, 0),
 					   .mask = part(s, 1),
-					   .n = ROWS,
+					   .count = ROWS,
 					   .steps = part(s, 2)};
 	s->sample = (struct philox_sample_desc){.size = sizeof(s->sample),
 						.logits = part(s, 3),
@@ -155,10 +155,10 @@ PROMISE(rows_overlap, is_not_in_the_room_between_entries)
 
 	open_scene(f, &s);
 	logits = part(&s, 3);
-	s.list.n = 1;
+	s.list.count = 1;
 	s.sample.keys = NULL;
 	for (unsigned entries = 1; entries <= ROWS; entries++) {
-		s.list.n = entries;
+		s.list.count = entries;
 		for (unsigned at = 0; at < ROWS * PITCH + 2; at++) {
 			const unsigned last = at + entries - 1;
 			int meets = 0;
@@ -210,7 +210,7 @@ PROMISE(rows_overlap, of_what_is_drawn_is_refused_by_name)
 	OK(ROWS_FILLED(bad));
 	bad = good;
 	bad.fill.out = part(&good, 1);
-	bad.list.n = 0;
+	bad.list.count = 0;
 	OK(ROWS_FILLED(bad));
 }
 

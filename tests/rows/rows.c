@@ -241,7 +241,7 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 			struct philox_row_list list = {
 				.size = sizeof(list),
 				.indices = upload(f, lists[k], n * 4),
-				.n = n};
+				.count = n};
 
 			OK(philox_rows_fill(rows, f->stream, &list, &fill));
 			OK(philox_stream_synchronize(f->device, f->stream));
@@ -259,7 +259,7 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 PROMISE(rows, that_no_entry_names_are_left_alone)
 {
 	struct philox_rows *rows = make_rows(f, "a", 3);
-	struct philox_row_list none = {.size = sizeof(none), .n = 0};
+	struct philox_row_list none = {.size = sizeof(none), .count = 0};
 	uint32_t *out = new_output(f, 3);
 	struct philox_row_fill_desc fill = bits(out);
 	uint64_t launches = philox_device_call_count(f->device, "launch");
@@ -290,7 +290,7 @@ PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 	static const uint8_t mask[10] = {1, 0, 255, 0, 1, 1, 0, 0, 1, 0};
 	struct philox_rows *rows = make_rows(f, "a", 10);
 	struct philox_row_list list = {
-		.size = sizeof(list), .mask = upload(f, mask, 10), .n = 10};
+		.size = sizeof(list), .mask = upload(f, mask, 10), .count = 10};
 	uint32_t *out = new_output(f, 10);
 	struct philox_row_fill_desc fill = bits(out);
 
@@ -305,7 +305,7 @@ PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 			cr_assert_eq(out[row * PITCH], 0xeeeeeeee);
 	}
 	list.indices = upload(f, indices, sizeof(indices));
-	list.n = 4;
+	list.count = 4;
 	OK(philox_rows_fill(rows, f->stream, &list, &fill));
 	is_at(f, rows, 5, 8); /* mask[0] */
 	is_at(f, rows, 2, 4); /* mask[1] */
@@ -320,7 +320,7 @@ PROMISE(rows, named_twice_draw_the_same_and_advance_once)
 	struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, indices, sizeof(indices)),
-		.n = 6};
+		.count = 6};
 	uint32_t *out = new_output(f, 6);
 	struct philox_row_fill_desc fill = bits(out);
 
@@ -398,7 +398,7 @@ PROMISE(rows, that_do_not_exist_are_left_out_and_reported_once)
 	struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, indices, sizeof(indices)),
-		.n = 5};
+		.count = 5};
 	uint32_t *out = new_output(f, 5);
 	struct philox_row_fill_desc fill = bits(out);
 	struct philox_rows_report report = {.size = sizeof(report)};
@@ -510,7 +510,7 @@ PROMISE(rows, advance_without_a_draw)
 	struct philox_rows *rows = make_rows(f, "a", 3);
 	struct philox_row_list list = {.size = sizeof(list),
 				       .indices = upload(f, indices, 12),
-				       .n = 3};
+				       .count = 3};
 
 	OK(philox_rows_advance(rows, f->stream, &list, 400));
 	OK(philox_rows_advance(rows, f->stream, NULL, 4));
@@ -595,8 +595,8 @@ PROMISE(rows, are_not_set_by_a_batch_with_a_bad_entry)
 	refuses_batch(f, rows, out, states, 2, "indices[1] is 8");
 	refuses_batch(f, rows, good, odd, 2,
 		      "states[1].offset is 6, not a multiple of 4 (row 3)");
-	refuses_batch(f, rows, good, states, 0, "n is 0");
-	refuses_batch(f, rows, NULL, states, 9, "n is 9");
+	refuses_batch(f, rows, good, states, 0, "n_rows is 0");
+	refuses_batch(f, rows, NULL, states, 9, "n_rows is 9");
 	refuses_batch(f, rows, good, NULL, 2, "states is NULL");
 	/* nothing of a refused batch is remembered */
 	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1, 3, 6}, states, 3));
@@ -610,13 +610,13 @@ PROMISE(rows, that_are_read_must_exist)
 
 	FAILS(philox_rows_get(rows, f->stream, 4, 1, states),
 	      PHILOX_ERROR_INVALID);
-	NAMES("rows 'a': first 4 + n 1 is past its 4 rows");
+	NAMES("rows 'a': first 4 + n_rows 1 is past its 4 rows");
 	FAILS(philox_rows_get(rows, f->stream, 2, 3, states),
 	      PHILOX_ERROR_INVALID);
-	NAMES("first 2 + n 3");
+	NAMES("first 2 + n_rows 3");
 	FAILS(philox_rows_get(rows, f->stream, 0, 0, states),
 	      PHILOX_ERROR_INVALID);
-	NAMES("rows 'a': n is 0");
+	NAMES("rows 'a': n_rows is 0");
 	FAILS(philox_rows_get(rows, f->stream, 0, 1, NULL),
 	      PHILOX_ERROR_INVALID);
 	NAMES("rows 'a': states is NULL");
@@ -685,12 +685,12 @@ PROMISE(rows, keep_their_generator_alive)
 PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
 {
 	struct philox_rows *rows = make_rows(f, "a", 1);
-	struct philox_row_list list = {.size = sizeof(list), .n = 1u << 24};
+	struct philox_row_list list = {.size = sizeof(list), .count = 1u << 24};
 
-	list.indices = make_memory(f, list.n * sizeof(*list.indices));
-	list.mask = make_memory(f, list.n);
+	list.indices = make_memory(f, list.count * sizeof(*list.indices));
+	list.mask = make_memory(f, list.count);
 	OK(philox_memory_set(f->device, f->stream, (void *)list.mask, 0,
-			     list.n));
+			     list.count));
 	OK(philox_rows_advance(rows, f->stream, &list, 4));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	is_at(f, rows, 0, 0);
@@ -799,15 +799,15 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	uint32_t *out = new_output(f, 4);
 	const struct philox_row_fill_desc good = bits(out);
 	struct philox_row_fill_desc bad = good;
-	struct philox_row_list list = {.size = sizeof(list), .n = 5};
+	struct philox_row_list list = {.size = sizeof(list), .count = 5};
 
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
-		     "list: n is 5 without indices, there are 4 rows");
-	list.n = (1 << 24) + 1;
+		     "list: count is 5 without indices, there are 4 rows");
+	list.count = (1 << 24) + 1;
 	list.indices = out;
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
-		     "list: n is 16777217, above 2^24");
-	list.n = 1;
+		     "list: count is 16777217, above 2^24");
+	list.count = 1;
 	list.indices = (uint32_t *)((char *)out + 1);
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
 		     "list: indices (0x");

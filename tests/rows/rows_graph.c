@@ -32,7 +32,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = s->indices,
 					   .mask = s->mask,
-					   .n = LIST};
+					   .count = LIST};
 	s->fill = (struct philox_row_fill_desc){.size = sizeof(s->fill),
 						.dist = PHILOX_DIST_BITS,
 						.dtype = PHILOX_DTYPE_U32,
@@ -220,7 +220,7 @@ PROMISE(rows_graph, setting_reading_and_restarting_are_recorded)
 
 PROMISE(rows_graph, a_list_without_entries_is_no_node)
 {
-	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .count = 0};
 	struct philox_state *states;
 	struct capture made;
 	struct scene s;

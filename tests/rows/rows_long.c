@@ -117,7 +117,7 @@ static void draws_of_kind(struct fixture *f, const struct kind *kind)
 	struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, indices, sizeof(indices)),
-		.n = ENTRIES};
+		.count = ENTRIES};
 	void *out = make_memory(f, size);
 	struct philox_row_fill_desc fill = {.size = sizeof(fill),
 					    .dist = kind->dist,
@@ -184,7 +184,7 @@ static struct philox_sample_desc new_sample(const float *logits, int32_t *token)
 PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 {
 	struct philox_rows *rows = make_rows(f);
-	struct philox_row_list list = {.size = sizeof(list), .n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .count = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample_desc sample = new_sample(logits, token);
@@ -203,7 +203,7 @@ PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 PROMISE(rows_long, late_columns_are_seen)
 {
 	struct philox_rows *rows = make_rows(f);
-	struct philox_row_list list = {.size = sizeof(list), .n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .count = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample_desc sample = new_sample(logits, token);
@@ -237,8 +237,9 @@ PROMISE(rows_long, a_row_twice_in_a_large_sample_gives_its_token_twice)
 	enum { COLUMNS = 9000 };
 	static const uint32_t twice[3] = {1, 0, 1};
 	struct philox_rows *rows = make_rows(f);
-	const struct philox_row_list list = {
-		.size = sizeof(list), .indices = upload(f, twice, 12), .n = 3};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = upload(f, twice, 12),
+					     .count = 3};
 	float *logits = make_memory(f, 3 * COLUMNS * sizeof(*logits));
 	uint64_t *keys = make_memory(f, 3 * sizeof(*keys));
 	const struct philox_sample_desc sample = {.size = sizeof(sample),

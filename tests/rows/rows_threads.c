@@ -544,7 +544,7 @@ static struct philox_row_list bad_list(struct fixture *f,
 	indices[OUTSIDE] = 0;
 	return (struct philox_row_list){.size = sizeof(struct philox_row_list),
 					.indices = indices,
-					.n = OUTSIDE + 1};
+					.count = OUTSIDE + 1};
 }
 
 /* Adds what a check reports; returns for how many launches. */

@@ -193,16 +193,16 @@ PROMISE(sample, a_token_is_the_same_wherever_its_row_is)
 	s.pitch = VOCAB + 5;
 	s.logits = moved;
 	s.tokens = other;
-	for (list.n = 1; list.n <= ENTRIES; list.n += 7) {
-		for (uint32_t i = 0; i < list.n; i++) {
-			indices[i] = (5 * i + 3 * list.n) % ENTRIES;
+	for (list.count = 1; list.count <= ENTRIES; list.count += 7) {
+		for (uint32_t i = 0; i < list.count; i++) {
+			indices[i] = (5 * i + 3 * list.count) % ENTRIES;
 			memcpy(moved + i * s.pitch, logits + indices[i] * VOCAB,
 			       VOCAB * sizeof(*moved));
 		}
 		sample(f, rows, &list, &s);
-		for (uint32_t i = 0; i < list.n; i++)
+		for (uint32_t i = 0; i < list.count; i++)
 			cr_assert_eq(other[i], tokens[indices[i]],
-				     "batch of %u, entry %u", list.n, i);
+				     "batch of %u, entry %u", list.count, i);
 	}
 }
 
@@ -316,7 +316,7 @@ static int32_t token_of(struct fixture *f, struct philox_rows *rows,
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample_desc s =
 		new_sample(upload(f, values, n * sizeof(*values)), token);
-	struct philox_row_list list = {.size = sizeof(list), .n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .count = 1};
 
 	*token = 12345;
 	s.vocab = n;
@@ -453,7 +453,7 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 		.size = sizeof(list),
 		.indices = upload(f, indices, sizeof(indices)),
 		.mask = upload(f, mask, sizeof(mask)),
-		.n = 5};
+		.count = 5};
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, 5 * sizeof(*tokens));
 	struct philox_sample_desc s = new_sample(logits, tokens);
@@ -481,7 +481,7 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 
 PROMISE(sample, an_empty_batch_has_no_tokens_and_no_node)
 {
-	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .count = 0};
 	struct philox_rows *rows = make_rows(f, 4);
 	int32_t *tokens = make_memory(f, 4 * sizeof(*tokens));
 	struct philox_sample_desc s = new_sample(make_logits(f), tokens);
@@ -677,7 +677,7 @@ PROMISE(sample, mistakes_are_named_before_the_device_is_called)
 	FAILS(philox_sample_states(f->device, f->stream, states, (1 << 24) + 1,
 				   &good),
 	      PHILOX_ERROR_INVALID);
-	NAMES("sample: n is 16777217, above 2^24");
+	NAMES("sample: count is 16777217, above 2^24");
 	bad = good;
 	bad.flags = PHILOX_ROWS_KEEP; /* for a table's rows only */
 	FAILS(philox_sample_states(f->device, f->stream, states, 1, &bad),

@@ -137,7 +137,7 @@ PROMISE(seeds, may_be_listed_masked_and_stepped)
 	static const uint32_t indices[SLOTS] = {3, 1, 1, SLOTS, 4, 1};
 	static const uint32_t steps[SLOTS] = {0, 2, 4, 0, 1, 3};
 	static const uint8_t mask[SLOTS] = {1, 1, 1, 1, 0, 1};
-	struct philox_row_list list = {.size = sizeof(list), .n = SLOTS};
+	struct philox_row_list list = {.size = sizeof(list), .count = SLOTS};
 	float *logits;
 	struct scene s;
 
@@ -207,7 +207,8 @@ static void refuses(struct fixture *f, const struct philox_seed_list *slots,
 
 PROMISE(seeds, that_are_wrong_are_refused_by_name)
 {
-	struct philox_row_list list = {.size = sizeof(list), .n = SLOTS + 1};
+	struct philox_row_list list = {.size = sizeof(list),
+				       .count = SLOTS + 1};
 	struct philox_sample_desc bad_sample;
 	struct philox_seed_list bad;
 	struct scene s;
@@ -233,7 +234,7 @@ PROMISE(seeds, that_are_wrong_are_refused_by_name)
 	refuses(f, &bad, NULL, &s.sample,
 		"slots: count is 16777217, above 2^24");
 	refuses(f, &s.slots, &list, &s.sample,
-		"list: n is 7 without indices, there are 6 slots");
+		"list: count is 7 without indices, there are 6 slots");
 	list.size = 0;
 	refuses(f, &s.slots, &list, &s.sample, "list: size is 0");
 	refuses(f, &s.slots, NULL, NULL, "sample is NULL");
@@ -252,7 +253,7 @@ PROMISE(seeds, that_are_wrong_are_refused_by_name)
 PROMISE(seeds, of_no_slots_are_no_tokens)
 {
 	const struct philox_seed_list none = {.size = sizeof(none)};
-	struct philox_row_list list = {.size = sizeof(list), .n = 0};
+	struct philox_row_list list = {.size = sizeof(list), .count = 0};
 	uint64_t launches = philox_device_call_count(f->device, "launch");
 	uint32_t *indices = make_memory(f, sizeof(*indices));
 	struct scene s;
@@ -265,7 +266,7 @@ PROMISE(seeds, of_no_slots_are_no_tokens)
 	sample(f, &s, NULL);
 	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
 	cr_assert_eq(s.tokens[0], 0x55555555);
-	list.n = 1;
+	list.count = 1;
 	list.indices = indices;
 	sample(f, &s, &list);
 	cr_assert_eq(s.tokens[0], -1);

@@ -79,7 +79,7 @@ static struct philox_row_list stepped_list(struct fixture *f)
 		.size = sizeof(struct philox_row_list),
 		.indices = upload(f, indices, sizeof(indices)),
 		.mask = upload(f, mask, sizeof(mask)),
-		.n = ENTRIES,
+		.count = ENTRIES,
 		.steps = upload(f, steps, sizeof(steps))};
 }
 
@@ -157,7 +157,7 @@ PROMISE(steps, agree_with_plain_calls_in_every_kind_of_number)
 	const struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, row_of, sizeof(row_of)),
-		.n = 3 * ROWS,
+		.count = 3 * ROWS,
 		.steps = upload(f, step_of, sizeof(step_of))};
 	char *out = make_memory(f, (size_t)6 * ROWS * VALUES * 8);
 	struct philox_row_fill_desc fill = words((uint32_t *)out);
@@ -190,7 +190,7 @@ PROMISE(steps, past_the_end_of_a_row_are_used_up)
 	const struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, rows_of, sizeof(rows_of)),
-		.n = 4,
+		.count = 4,
 		.steps = upload(f, step_of, sizeof(step_of))};
 	uint32_t *out = make_words(f, 4);
 	struct philox_row_fill_desc fill = words(out);
@@ -233,7 +233,7 @@ PROMISE(steps, of_a_sample_give_the_tokens_of_later_calls)
 	struct philox_rows *rows = make_rows(f);
 	const struct philox_row_list list = {
 		.size = sizeof(list),
-		.n = ROWS,
+		.count = ROWS,
 		.steps = upload(f, step_of, sizeof(step_of))};
 	float *logits = make_memory(f, ROWS * VOCAB * sizeof(*logits));
 	int32_t *tokens = make_memory(f, 8 * ROWS * sizeof(*tokens));
@@ -299,11 +299,11 @@ PROMISE(steps, need_rows_that_are_kept)
 PROMISE(steps, are_in_a_list_that_knows_its_size)
 {
 	struct philox_rows *rows = make_rows(f);
-	struct philox_row_list list = {.n = 1};
+	struct philox_row_list list = {.count = 1};
 	struct {
 		struct philox_row_list list;
 		uint64_t later;
-	} grown = {{.size = sizeof(grown), .n = 1}, 0};
+	} grown = {{.size = sizeof(grown), .count = 1}, 0};
 
 	for (size_t size = 0; size < sizeof(list); size++) {
 		list.size = size;
@@ -326,7 +326,7 @@ PROMISE(steps, are_reported_in_a_report_that_knows_its_size)
 	const struct philox_row_list list = {
 		.size = sizeof(list),
 		.indices = upload(f, outside, sizeof(outside)),
-		.n = 1};
+		.count = 1};
 	struct philox_rows_report report = {.launches = 77};
 
 	OK(philox_rows_advance(rows, f->stream, &list, 4));
@@ -374,7 +374,8 @@ PROMISE(steps, of_a_row_listed_several_times_are_the_most_of_its_counts)
 
 	for (unsigned turn = 0; turn < 8; turn++) {
 		struct philox_rows *rows = make_rows(f);
-		struct philox_row_list list = {.size = sizeof(list), .n = 8};
+		struct philox_row_list list = {.size = sizeof(list),
+					       .count = 8};
 
 		for (unsigned i = 0; i < 8; i++) {
 			turned_rows[i] = rows_of[(i + turn) % 8];
@@ -404,7 +405,7 @@ PROMISE(steps, that_a_row_has_not_left_are_not_taken)
 	const struct philox_row_list first = {
 		.size = sizeof(first),
 		.indices = upload(f, thirds, sizeof(thirds)),
-		.n = 3};
+		.count = 3};
 
 	set_row(f, rows, 2, 1, 4);
 	set_row(f, rows, 3, 1, LAST);
@@ -470,7 +471,7 @@ PROMISE(steps, need_counts)
 {
 	struct philox_rows *rows = make_rows(f);
 	uint32_t *counts = make_memory(f, ROWS * sizeof(*counts));
-	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .count = 0};
 	uint64_t launches = philox_device_call_count(f->device, "launch");
 
 	FAILS(philox_rows_advance_by(NULL, f->stream, NULL, 4, counts),

@@ -349,7 +349,7 @@ static const struct {
 	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 1},
 	{"data=1/2 tensor=2/4",
-	 "mesh: the size of axis 'tensor' is 3 in the text, 4 in the context; "
+	 "mesh: n_ranks of axis 'tensor' is 3 in the text, 4 in the context; "
 	 "philox_context_load_ranks() loads a set of texts of another mesh",
 	 1},
 	{"data=0/2 tensor=2/3",
@@ -438,7 +438,7 @@ static const struct {
 	{"size 2 at 1", "size 2", 2, "' at '"},
 	{"size 2 at 1", "size 2 at 4294967296", 2, "no further digit"},
 	{"size 2 at 1", "size 2 at 2", 2,
-	 "the coordinate along axis 'data' is 2, not below its size, 2"},
+	 "the coordinate along axis 'data' is 2, not below its n_ranks, 2"},
 	{"size 2 at 1", "size 2 at 1 stages stages", 2, "end of the line"},
 	{"size 2 at 1", "size 2 at 1 stage", 2, "end of the line"},
 	{"size 2 at 1", "size 2 at 1  stages", 2, "end of the line"},

@@ -63,7 +63,7 @@ static void draw_rows(struct world *w, uint32_t *values)
 static void history(struct world *w)
 {
 	const struct philox_state set[2] = {{0xfedcba9876543210, 44}, {5, 0}};
-	struct philox_row_list half = {.size = sizeof(half), .n = ROWS / 2};
+	struct philox_row_list half = {.size = sizeof(half), .count = ROWS / 2};
 	uint32_t values[ROWS * VALUES];
 
 	OK(philox_rows_set(w->requests, NULL, (uint32_t[]){7, 240}, set, 2));

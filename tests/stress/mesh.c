@@ -99,8 +99,8 @@ static void open_rank(struct rank *rank, struct world *world)
 
 	*rank = (struct rank){.world = world};
 	mesh.n_axes = 2;
-	mesh.axes[0] = (struct philox_axis){.name = "data", .size = 2};
-	mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
+	mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 2};
+	mesh.axes[1] = (struct philox_axis){.name = "tensor", .n_ranks = 2};
 	OK(philox_mesh_set_rank(&mesh, (uint64_t)world->rank, RANKS));
 	OK(philox_device_open("host", &rank->device));
 	OK(philox_context_create(rank->device, &rank->context));

@@ -344,7 +344,7 @@ static unsigned set_up_rank(struct philox_device *device, uint64_t rank)
 	mesh.n_axes = AXES;
 	for (int i = 0; i < AXES; i++) {
 		mesh.axes[i].name = axes[i];
-		mesh.axes[i].size = sizes[i];
+		mesh.axes[i].n_ranks = sizes[i];
 	}
 	OK(philox_mesh_set_rank(&mesh, rank, WORLD));
 	for (int i = 0; i < AXES; i++)

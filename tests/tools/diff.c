@@ -324,11 +324,11 @@ static void save_rank(struct fixture *f, const char *axis, uint32_t size,
 
 	mesh.n_axes = size ? 2 : 0;
 	mesh.axes[0] = (struct philox_axis){.name = axis,
-					    .size = size,
+					    .n_ranks = size,
 					    .coordinate = coordinate,
 					    .flags = flags};
 	mesh.axes[1] = (struct philox_axis){
-		.name = "tensor", .size = 3, .coordinate = 2};
+		.name = "tensor", .n_ranks = 3, .coordinate = 2};
 	OK(philox_context_create(f->device, &context));
 	OK(philox_context_set_mesh(context, &mesh));
 	OK(philox_region_create(context, &options, &region));
@@ -403,7 +403,7 @@ static void journal_rank(struct fixture *f, uint32_t coordinate,
 
 	mesh.n_axes = 1;
 	mesh.axes[0] = (struct philox_axis){
-		.name = "data", .size = 4, .coordinate = coordinate};
+		.name = "data", .n_ranks = 4, .coordinate = coordinate};
 	OK(philox_context_create(f->device, &context));
 	OK(philox_context_set_journal(context, path));
 	OK(philox_context_set_mesh(context, &mesh));

@@ -15,10 +15,10 @@ static int make_mesh(struct philox_context *context)
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
 
 	mesh.n_axes = 3;
-	mesh.axes[0] = (struct philox_axis){.name = "data", .size = 128};
+	mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 128};
 	mesh.axes[1] = (struct philox_axis){
-		.name = "pipeline", .size = 16, .flags = PHILOX_AXIS_STAGES};
-	mesh.axes[2] = (struct philox_axis){.name = "tensor", .size = 8};
+		.name = "pipeline", .n_ranks = 16, .flags = PHILOX_AXIS_STAGES};
+	mesh.axes[2] = (struct philox_axis){.name = "tensor", .n_ranks = 8};
 	return bench_try("mesh", philox_context_set_mesh(context, &mesh));
 }
 

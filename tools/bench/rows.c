@@ -55,7 +55,7 @@ static enum philox_status fill_of(const struct rows_bench *of,
 				  enum philox_dist dist)
 {
 	struct philox_rng rng = {{1, 0}, NULL};
-	uint64_t count = (uint64_t)of->list.n * of->columns;
+	uint64_t count = (uint64_t)of->list.count * of->columns;
 	struct philox_fill_desc fill = {.size = sizeof(fill),
 					.dist = dist,
 					.dtype = PHILOX_DTYPE_F32,
@@ -118,7 +118,7 @@ static int sample_torch(struct racer *racer, int times, struct race_time *time)
 	const struct entry *entry = racer->of;
 	char line[64];
 
-	snprintf(line, sizeof(line), "tokens %u %u %d", entry->of->list.n,
+	snprintf(line, sizeof(line), "tokens %u %u %d", entry->of->list.count,
 		 entry->of->columns, times);
 	return torch_ask(entry->of->torch, line, time, racer->note);
 }
@@ -200,7 +200,7 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 	char name[64];
 
 	of->list = (struct philox_row_list){.size = sizeof(of->list),
-					    .n = shape->n};
+					    .count = shape->n};
 	of->columns = columns_of(of->bench, shape);
 	if (!shape_is_wanted(of->bench, shape, name))
 		return 0;

@@ -55,7 +55,7 @@ static void print_mesh(const struct philox_mesh *mesh)
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
 		printf("  %s: %" PRIu32 " of %" PRIu32 "%s\n",
 		       journal_name(mesh->axes[i].name).text,
-		       mesh->axes[i].coordinate, mesh->axes[i].size,
+		       mesh->axes[i].coordinate, mesh->axes[i].n_ranks,
 		       mesh->axes[i].flags & PHILOX_AXIS_STAGES ? ", stages"
 								: "");
 	putchar('\n');
@@ -237,7 +237,7 @@ static int print_set(const struct set *set, const char *path)
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
 		printf("  %s: %" PRIu32 "%s\n",
 		       journal_name(mesh->axes[i].name).text,
-		       mesh->axes[i].size,
+		       mesh->axes[i].n_ranks,
 		       mesh->axes[i].flags ? ", stages" : "");
 	printf("\ntexts\n");
 	for (size_t i = 0; i < set->n; i++) {

@@ -30,7 +30,7 @@ static int check_place(const struct merge_job *job, struct merge_rule *rule)
 		return complain("merge", "out of memory") - 1;
 	for (size_t i = 0; i < rule->n_words; i++)
 		if (take_whole("merge", "place", rule->words[i], 0,
-			       axis->size - 1, &rule->coordinates[i]))
+			       axis->n_ranks - 1, &rule->coordinates[i]))
 			return 2;
 	return 0;
 }
@@ -117,14 +117,14 @@ static int refuse_part(const struct merge_item *item,
 {
 	char list[80];
 
-	list_places(places, old->size, list, sizeof(list));
+	list_places(places, old->n_ranks, list, sizeof(list));
 	complain("merge",
 		 "%s '%s' is at coordinate%s %s of axis '%s', whose size is "
 		 "%" PRIu32 " and becomes %" PRIu32
 		 ": say where it goes, with --place '%s=%s:0' or the like",
 		 kind_of(item), item->name,
-		 plural(count_places(places, old->size)), list, old->name,
-		 old->size, size, item->name, old->name);
+		 plural(count_places(places, old->n_ranks)), list, old->name,
+		 old->n_ranks, size, item->name, old->name);
 	return 1;
 }
 
@@ -136,20 +136,20 @@ static int place_along(struct merge_job *job, struct merge_item *item,
 	const struct philox_axis *old = mesh_find(from, axis->name);
 	const struct merge_rule *rule = last_rule(job, item, axis->name);
 	const unsigned char *places = old ? item->old[old - from->axes] : NULL;
-	int whole = !old || count_places(places, old->size) == old->size;
+	int whole = !old || count_places(places, old->n_ranks) == old->n_ranks;
 
-	item->made[i] = calloc(axis->size, 1);
+	item->made[i] = calloc(axis->n_ranks, 1);
 	if (!item->made[i])
 		return complain("merge", "out of memory") - 1;
 	if (rule)
 		for (size_t k = 0; k < rule->n_words; k++)
 			item->made[i][rule->coordinates[k]] = 1;
-	else if (whole || axis->size == 1)
-		memset(item->made[i], 1, axis->size);
-	else if (old->size == axis->size)
-		memcpy(item->made[i], places, axis->size);
+	else if (whole || axis->n_ranks == 1)
+		memset(item->made[i], 1, axis->n_ranks);
+	else if (old->n_ranks == axis->n_ranks)
+		memcpy(item->made[i], places, axis->n_ranks);
 	else
-		return refuse_part(item, old, places, axis->size);
+		return refuse_part(item, old, places, axis->n_ranks);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int is_product(const struct merge_job *job,
 	uint64_t ranks = 1;
 
 	for (uint32_t i = 0; i < from->n_axes; i++)
-		ranks *= count_places(item->old[i], from->axes[i].size);
+		ranks *= count_places(item->old[i], from->axes[i].n_ranks);
 	return ranks == item->ranks;
 }
 
@@ -174,7 +174,7 @@ static int check_product(struct merge_job *job, const struct merge_item *item)
 	for (uint32_t i = 0; i < job->to.n_axes; i++) {
 		const char *axis = job->to.axes[i].name;
 
-		if (job->to.axes[i].size == 1 || last_rule(job, item, axis))
+		if (job->to.axes[i].n_ranks == 1 || last_rule(job, item, axis))
 			continue;
 		complain("merge",
 			 "%s '%s' is on %" PRIu64

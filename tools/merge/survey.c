@@ -25,7 +25,7 @@ static int make_item(const struct philox_mesh *mesh, const char *name,
 {
 	*item = (struct merge_item){.name = strdup(name), .is_table = is_table};
 	for (uint32_t i = 0; item->name && i < mesh->n_axes; i++) {
-		item->old[i] = calloc(mesh->axes[i].size, 1);
+		item->old[i] = calloc(mesh->axes[i].n_ranks, 1);
 		if (!item->old[i])
 			return -1;
 	}

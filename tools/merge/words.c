@@ -40,7 +40,7 @@ static int take_axis(struct merge_job *job, char *word)
 		return 2;
 	old = mesh_find(source_mesh(&job->source), word);
 	*axis = (struct philox_axis){.name = strdup(word),
-				     .size = (uint32_t)size};
+				     .n_ranks = (uint32_t)size};
 	if (stages || (old && old->flags))
 		axis->flags = PHILOX_AXIS_STAGES;
 	if (!axis->name)

@@ -14,7 +14,8 @@ static void use_rows(struct fixture *f, struct philox_context *context,
 {
 	struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "a", .count = ROWS};
-	const struct philox_row_list list = {.size = sizeof(list), .n = ROWS};
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .count = ROWS};
 	const struct philox_row_fill_desc fill = {.size = sizeof(fill),
 						  .dist = PHILOX_DIST_BITS,
 						  .dtype = PHILOX_DTYPE_U32,

@@ -175,7 +175,7 @@ Test(shard_errors, of_arguments_are_named)
 	SAYS(philox_shard_spans(&shard, 0, 1, NULL, &n), PHILOX_ERROR_INVALID,
 	     "shard: spans is NULL");
 	SAYS(philox_shard_spans(&shard, 0, 1, &span, NULL),
-	     PHILOX_ERROR_INVALID, "shard: n is NULL");
+	     PHILOX_ERROR_INVALID, "shard: n_spans is NULL");
 	SAYS(philox_shard_extent(&shard, 0, NULL), PHILOX_ERROR_INVALID,
 	     "shard: extent is NULL");
 	SAYS(philox_shard_index(&shard, 0, 0, NULL), PHILOX_ERROR_INVALID,

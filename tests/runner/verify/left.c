@@ -31,7 +31,7 @@ static enum philox_status draw_rows(struct act *act, struct props *props)
 	fill.count = fill.pitch = 4;
 	fill.out = props->out[0];
 	list.indices = table->twice;
-	list.n = 3;
+	list.count = 3;
 	TRY_(philox_rows_fill(table->rows, props->stream, NULL, &fill));
 	fill.count = fill.pitch = 2;
 	fill.out = props->out[0] + 4 * ROWS;
@@ -58,7 +58,7 @@ static enum philox_status rows_script(struct act *act, struct props *props)
 			PHILOX_INIT(struct philox_row_list);
 
 		list.indices = table->twice;
-		list.n = 3;
+		list.count = 3;
 		TRY_(philox_rows_advance_by(table->rows, props->stream, &list,
 					    4, table->counts));
 	}

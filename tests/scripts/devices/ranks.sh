@@ -494,7 +494,7 @@ check "a stray rank has other numbers" stray_is_seen
 check "help" helps
 check "an unknown option" refuses "--nonsense: no such option" data=2 --nonsense
 check "a mesh that is not the world" refuses \
-	"--mesh data=3,tensor=1: mesh: the product of its sizes is 3, the world has 2" \
+	"--mesh data=3,tensor=1: mesh: the product of n_ranks is 3, the world has 2" \
 	data=2 --mesh data=3,tensor=1
 check "more data ranks than samples" refuses "there are only 4 samples" data=5
 check "more tensor ranks than heads" refuses "there are only 4 heads" tensor=5

@@ -48,7 +48,7 @@ struct philox_mesh mesh_of(const char *text)
 
 		cr_assert_leq(mesh.n_axes, PHILOX_MESH_AXES);
 		cr_assert_eq(sscanf(text, "%63[^=]=%" SCNu32 "/%" SCNu32 " %n",
-				    name, &axis->coordinate, &axis->size,
+				    name, &axis->coordinate, &axis->n_ranks,
 				    &used),
 			     3, "%s", text);
 		axis->name = keep(name);
@@ -72,8 +72,8 @@ struct philox_mesh random_mesh(uint64_t *random, uint32_t world)
 
 		/* 5 has no factor in common with the number of names */
 		mesh.axes[i].name = names[(first + 5 * i) % n_names];
-		mesh.axes[i].size = 1 + bed_below(random, most);
-		left /= mesh.axes[i].size;
+		mesh.axes[i].n_ranks = 1 + bed_below(random, most);
+		left /= mesh.axes[i].n_ranks;
 	}
 	return mesh;
 }
@@ -105,7 +105,7 @@ struct along random_along(uint64_t *random, const struct philox_mesh *mesh)
 int next_place(struct philox_mesh *mesh)
 {
 	for (uint32_t i = mesh->n_axes; i--;) {
-		if (++mesh->axes[i].coordinate < mesh->axes[i].size)
+		if (++mesh->axes[i].coordinate < mesh->axes[i].n_ranks)
 			return 1;
 		mesh->axes[i].coordinate = 0;
 	}

@@ -38,8 +38,8 @@ static void make_rank(struct contract *c, uint64_t number, struct rank *rank)
 					     .n_differs = 2};
 
 	mesh.n_axes = 2;
-	mesh.axes[0] = (struct philox_axis){.name = "data", .size = 2};
-	mesh.axes[1] = (struct philox_axis){.name = "tensor", .size = 2};
+	mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 2};
+	mesh.axes[1] = (struct philox_axis){.name = "tensor", .n_ranks = 2};
 	EXPECT_OK(philox_mesh_set_rank(&mesh, number, RANKS));
 	EXPECT_OK(philox_context_set_mesh(rank->context, &mesh));
 	EXPECT_OK(philox_region_create(rank->context, &options, &rank->region));

@@ -37,7 +37,7 @@ static void make_list(struct contract *c, struct site *site,
 	*list = (struct philox_row_list){.size = sizeof(*list),
 					 .indices = memory[0],
 					 .mask = memory[2],
-					 .n = ENTRIES};
+					 .count = ENTRIES};
 	*counts = memory[1];
 }
 

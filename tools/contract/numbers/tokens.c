@@ -59,7 +59,7 @@ static void make_batch(struct contract *c, struct site *site,
 	*list = (struct philox_row_list){.size = sizeof(*list),
 					 .indices = memory[0],
 					 .mask = memory[1],
-					 .n = MANY};
+					 .count = MANY};
 }
 
 static void note_tokens(struct contract *c, struct site *site,
@@ -76,7 +76,7 @@ static void sample_some(struct contract *c, struct site *site,
 {
 	for (size_t k = 0; k < sizeof(batches) / sizeof(batches[0]); k++) {
 		struct philox_row_list list = {.size = sizeof(list),
-					       .n = batches[k].n};
+					       .count = batches[k].n};
 
 		if (batches[k].listed) {
 			list.indices = all->indices;
@@ -155,7 +155,7 @@ static void replay_samples(struct contract *c, struct site *site)
 	EXPECT_PART(make_batch(c, site, &work.list));
 	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
 	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
-	work.list.n = 6;
+	work.list.count = 6;
 	work.sample.logits = logits;
 	work.sample.keys = keys;
 	work.sample.tokens = tokens;
@@ -212,7 +212,7 @@ static void sample_seeds(struct contract *c, struct site *site)
 	sample.keys = keys;
 	sample.tokens = tokens;
 	list.steps = steps;
-	for (list.n = 3; list.n <= MANY; list.n += MANY - 3) {
+	for (list.count = 3; list.count <= MANY; list.count += MANY - 3) {
 		sample.flags = 0;
 		EXPECT_OK(philox_sample_seeds(site->device, site->stream,
 					      &slots, &list, &sample));
