@@ -37,7 +37,11 @@ extern const uint32_t *more;
 /* doc/rows.md */
 extern struct philox_rows *rows;
 extern struct philox_sample_desc sample;
-extern struct philox_row_list requests;
+extern struct philox_row_list requests, list;
+extern uint32_t row, vocab;
+extern uint64_t seed;
+extern const uint16_t *logits;
+extern int32_t *tokens;
 extern const uint32_t *row_of_entry, *step_of_entry, *kept;
 extern uint32_t n_requests, k;
 
