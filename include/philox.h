@@ -2,10 +2,10 @@
  * philox.h - randomness for captured CUDA graphs, repeatable in the backward
  *
  * A captured graph freezes its kernel arguments: a seed passed by value repeats
- * the same numbers at every replay, and a backward that regenerates a mask
- * instead of storing it must find exactly the state its own forward used,
+ * the same numbers at every replay. A backward that draws its mask again,
+ * instead of reading a stored one, must find the state of its own forward,
  * whatever ran in between. philox keeps a ledger of forwards whose backward is
- * owed and tells each graph, in the parameters of one node, which states to
+ * owed. It tells each graph, in the parameters of one node, which states to
  * use. The same code runs on a CPU and gives the same numbers, bit for bit.
  *
  * The objects, and where they are:

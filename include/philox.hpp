@@ -1,7 +1,7 @@
 /*
  * philox.hpp - owning handles for C++17
  *
- * The C functions are the interface; this header only sees to it that what they
+ * The C functions are the interface; this header only makes sure that what they
  * make is destroyed, once and in reverse order. A handle converts to what C
  * functions take, and put() is where they write:
  *

@@ -3,7 +3,7 @@
  *
  * Two devices exist. "cuda" is an NVIDIA GPU through the CUDA runtime; "host"
  * does the same on the CPU: a stream is a queue with its own thread, a capture
- * records nodes and edges, a replay runs them, and CUDA's capture rules are
+ * records nodes and edges, and a replay runs them. CUDA's capture rules are
  * enforced to the letter, so that code which is correct on the host is correct
  * on a GPU. Names of philox_device_open():
  *
@@ -15,10 +15,10 @@
  *   cuda:N       the GPU with number N
  *
  * A stream, event, graph, executable graph or node handle *is* CUDA's own
- * (cudaStream_t, cudaEvent_t, ...) on a cuda device, so these functions and the
+ * (cudaStream_t, cudaEvent_t, ...) on a cuda device. So these functions and the
  * CUDA runtime can be mixed freely. On a cuda device the calls act on the
  * device they are given, in its primary context, which the CUDA runtime also
- * uses; they leave the thread's current context, and so its current device, as
+ * uses. They leave the thread's current context, and so its current device, as
  * it was (even if there was none), and no call initialises another GPU. The
  * null stream, 0, is CUDA's legacy stream on both devices, however your program
  * was compiled: with per-thread default streams, where 0 means another stream
@@ -74,13 +74,13 @@ typedef struct CUgraphExec_st *philox_native_exec; /* cudaGraphExec_t */
 
 /*
  * PHILOX_STREAM() gives the stream that CUDA takes a handle for in the file
- * that is being compiled: for 0, in a file with per-thread default streams
- * (nvcc --default-stream per-thread, or the macro
- * CUDA_API_PER_THREAD_DEFAULT_STREAM before CUDA's headers), the default stream
- * of the calling thread, which is cudaStreamPerThread; for 0 elsewhere the
- * legacy stream; for any other handle that handle. The library cannot know,
- * since a 0 looks the same. A host device has no per-thread streams and refuses
- * their handle (PHILOX_ERROR_INVALID).
+ * that is being compiled. In a file with per-thread default streams it gives,
+ * for 0, the default stream of the calling thread, cudaStreamPerThread. Such a
+ * file is compiled with nvcc --default-stream per-thread, or has the macro
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM before CUDA's headers. Elsewhere 0 is the
+ * legacy stream. Any other handle stays as it is. The library cannot find out
+ * by itself, since a 0 looks the same. A host device has no per-thread streams
+ * and refuses their handle (PHILOX_ERROR_INVALID).
  */
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define PHILOX_STREAM_OF_0 ((philox_stream)0x2)
@@ -254,15 +254,15 @@ PHILOX_API enum philox_status philox_device_synchronize(
  *    have been freed after the capture: other memory at the same address is not
  *    the same. Such a launch is refused before it takes a number or a ticket.
  *  - An array that begins in no allocation of the device is taken by "host" and
- *    "host:sync", so arrays of your own will do there, and refused in the same
+ *    "host:sync". So arrays of your own will do there, and refused in the same
  *    way by "host:strict", as no GPU could use it.
  *  - An array has all the entries that its call describes, whatever masks and
  *    counts on the device leave out.
  *
  * Both sides of a copy and the memory of philox_memory_set() must lie in the
  * allocation that they begin in, too. Plain memory is always legal in copies,
- * in philox_rows_get() and in philox_rows_set(); and what the arguments of
- * philox_stream_launch_host() point to is the caller's, and is not looked at. A
+ * in philox_rows_get() and in philox_rows_set(). What the arguments of
+ * philox_stream_launch_host() point to is the caller's and is not checked. A
  * cuda device checks nothing of this.
  */
 
@@ -769,7 +769,7 @@ PHILOX_API enum philox_status philox_native_graph_node_count(
  *   bytes   their size
  *
  * fn runs with rounding to nearest and with denormals, like the library's own
- * work and whatever the calling thread has set, so it draws and scales as fills
+ * work and whatever the calling thread has set. So it draws and scales as fills
  * do. Changes that fn makes to these modes are undone.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.

@@ -8,11 +8,11 @@
  *   struct philox_state state = philox_resolve(rng);
  *   float x = philox_normal_at(state, e);
  *
- * One Philox block makes four elements of 32 bits: a thread that draws elements
- * 4b .. 4b + 3 draws them as block b with the functions whose names end in 4,
- * at a quarter of the work. A block makes two elements of 64 bits, 2b and 2b +
- * 1: those functions end in 2. An element e goes up to 2^64 - 1, a block b of
- * four up to 2^62 - 1, of two up to 2^63 - 1.
+ * One Philox block makes four elements of 32 bits. A thread that draws elements
+ * 4b .. 4b + 3 uses the functions whose names end in 4, with block b, at a
+ * quarter of the work. A block makes two elements of 64 bits, 2b and 2b + 1:
+ * those functions end in 2. An element e goes up to 2^64 - 1, a block b of four
+ * up to 2^62 - 1, of two up to 2^63 - 1.
  *
  * A poisoned state (philox_is_poison()) gives NaN; its words are all-ones, and
  * a mask, which cannot hold a NaN, keeps nothing.
@@ -527,9 +527,9 @@ PHILOX_FN uint16_t philox_round_f16_at(struct philox_state state,
  * two 64-bit ones. i32 and i64 are two's complement: cast.
  *
  * A word that would favour some integers is rejected, and its element is drawn
- * again at philox_retry_state(); so an element may take several blocks, each
- * after the first being less than 1/2 as likely as the one before, and the
- * advance stays the same. A poisoned state gives all-ones.
+ * again at philox_retry_state(). So an element may take several blocks. Each
+ * after the first is less than 1/2 as likely as the one before. The advance
+ * stays the same. A poisoned state gives all-ones.
  */
 
 /* A range of integers, its ends included. */

@@ -5,8 +5,8 @@
  * the launch shape, the dtype's alignment or how a tensor is cut into spans.
  * Device and host agree bit for bit. So two fills of a forward by one call of
  * one operator have the same numbers where their spans overlap, whatever they
- * fill: random sites that are to differ are two operators (philox/pass.h says
- * who reports it).
+ * fill. Two random sites need two operators (philox/pass.h says which devices
+ * report it).
  *
  * With w the element's 32-bit word, w64 its 64-bit draw, v = (w + 1/2) 2^-32
  * and z a standard normal number (philox/state.h has the layout,
@@ -32,14 +32,14 @@
  * from Box-Muller on the words (0, 1) and (2, 3) of a block, the sine first, or
  * on its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
  * 0 and p = 1 are exact. In f64, exponential and Gumbel take v = ((w64 >> 11) +
- * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63; normals
- * end at 8.7; Bernoulli and dropout use w, so a mask is the same in every
+ * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63. Normals
+ * end at 8.7. Bernoulli and dropout use w, so a mask is the same in every
  * dtype, and dropout's scale is 1 / (1 - p) in f64.
  *
- * Parameters are rounded to f32, or to f64 for f64; a product and the addition
+ * Parameters are rounded to f32, or to f64 for f64. A product and the addition
  * that follows it are one fused multiply-add, rounded once. f16 and bf16 are
  * computed in f32 and rounded to nearest even. In every dtype a value beyond
- * the largest number becomes infinite and one near 0 becomes 0: in f32 a third
+ * the largest number becomes infinite and one near 0 becomes 0. In f32 a third
  * of the numbers are infinite for a rate of 3e-39, a quarter for a std of 3e38,
  * and all for a log-normal mean of 100 and std of 1. Uniform numbers are kept
  * within [low, high) however they are rounded.
@@ -58,11 +58,11 @@
  * in an interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a
  * word is rejected when w n mod 2^32 < 2^32 mod n. Try t = 0, 1, 2 ... for a
  * rejected element is the element's word at the state philox_retry_state(state,
- * t), so the advance stays the same.
+ * t). So the advance stays the same.
  *
  * Rounding is stochastic: x lies between the magnitudes a <= |x| < b of two
- * neighbours in the dtype (f16's denormals are among them, and infinity follows
- * the largest); the result is b if w < floor((|x| - a) / (b - a) 2^32), else a,
+ * neighbours in the dtype. f16's denormals are among them, and infinity follows
+ * the largest. The result is b if w < floor((|x| - a) / (b - a) 2^32), else a,
  * with the sign of x. So its expectation is x, up to 2^-32. Infinities stay, a
  * NaN becomes quiet.
  *
@@ -320,9 +320,9 @@ PHILOX_API enum philox_status philox_pass_stochastic_round(
  * philox's own layout gives element e of an op subsequence e / 4, word e % 4
  * (philox/state.h). A fill that names another layout draws the numbers that
  * another library draws at the same state, in its order of elements and with
- * its arithmetic: to check against it, to take its place in the middle of a
- * run, or to repeat one of its runs. With base = offset / 4, P(low, high) the
- * block at the counter {low, high} (philox_block()), and T threads:
+ * its arithmetic. Use it to check against it, to take its place in the middle
+ * of a run, or to repeat one of its runs. With base = offset / 4, P(low, high)
+ * the block at the counter {low, high} (philox_block()), and T threads:
  *
  *   layout         element e is drawn from
  *   CURAND_DEVICE  curand_init(seed, e % T, offset), draw e / T: a grid-stride

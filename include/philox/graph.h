@@ -5,7 +5,7 @@
  * ticket is made then, but the graph remembers the pass. Every launch executes
  * each pass of its graph once: forwards with fresh numbers, backwards with
  * those of their forwards. However many passes the graph holds, it gains one
- * node (the head), and a launch costs one update of that node's parameters; the
+ * node (the head), and a launch costs one update of that node's parameters. The
  * first launch costs one copy more.
  *
  * Capturing passes, ending or adopting a capture and launching never wait for
@@ -167,7 +167,7 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
  * prologue, draws nothing: its states are poison (NaN or all-ones in place of
  * numbers), and philox_context_check() reports it. That is exact for the
  * graph's own executable graph, whose launches run one after the other. Another
- * executable graph of the same capture, or a clone, is never announced; each of
+ * executable graph of the same capture, or a clone, is never announced. Each of
  * its launches is reported, but one that overlaps an announced launch shares
  * that one's states, and
  *
@@ -558,19 +558,19 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *   philox_conditional_end(&loop);               `stream` continues
  *
  * The capture that `stream` is in, and all bodies in it, are one capture for
- * philox: one graph is made of it, placeholders are good in all of it, and its
+ * philox. One graph is made of it, and placeholders are good in all of it. Its
  * one head remains the only node that a launch updates. Each body has one more
  * kernel, which never changes.
  *
  * Numbers. `limit` is the most runs of a body in one launch. Run i, counted
- * from 0, is iteration i of each forward in the body: it draws what its forward
- * draws, i x (advance of the region) further on, and each launch reserves limit
- * x advance, whatever the device then does. So nothing repeats; tickets are
- * those of the whole launch; and any iteration can be drawn again anywhere
- * (philox_pass_at()). A body in the body of a loop counts its own runs over
- * the whole launch, and its limit is for these. A forward in a branch that
- * is not taken draws nothing; its ticket is as good as any other, and names
- * iteration 0, as every ticket does when nothing else is said.
+ * from 0, is iteration i of each forward in the body. It draws what its forward
+ * draws, i x (advance of the region) further on. Each launch reserves limit x
+ * advance, whatever the device then does. So nothing repeats; tickets are those
+ * of the whole launch; and any iteration can be drawn again anywhere
+ * (philox_pass_at()). A body in the body of a loop counts its own runs over the
+ * whole launch, and its limit is for these. A forward in a branch that is not
+ * taken draws nothing. Its ticket is as good as any other, and names iteration
+ * 0, as every ticket does when nothing else is said.
  *
  * Backwards in bodies. Where `forward` is the pass of the same capture that a
  * backward repeats:
@@ -589,9 +589,9 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  * both in a body that runs again, since the last run of the launch is then not
  * that of the present turn. The rules of philox/pass.h hold as they do without
  * bodies: a pass counts once, whatever the number of its runs. A ticket must
- * have as many iterations as the passes that repeat it may take: a backward in
- * a body of limit 8 is refused for a forward of 5 iterations, at capture or, if
- * named at launch, at launch; a REVERSED one, which begins where the forward
+ * have as many iterations as the passes that repeat it may take. A backward in
+ * a body of limit 8 is refused for a forward of 5 iterations: at capture, or at
+ * launch if it is named there. A REVERSED one, which begins where the forward
  * ended, is not.
  *
  * What is wrong on the device. A run beyond the limit finds poison, and
@@ -603,13 +603,14 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  * waits for a number ends.
  *
  * CUDA decides what a body may hold: kernels, copies and fills of device
- * memory, conditional nodes. philox refuses in a body: a session of a pool
- * (philox/pool.h) and, where the body may run again, a copy of a generator's
- * state (philox_generator_copy_state()), which would be the same each time.
- * Launch parameters and tables of rows (philox/rows.h) work as elsewhere. Needs
- * CUDA 12.3 for IF, 12.4 for WHILE, 12.8 for SWITCH and for an IF with two
- * bodies, of toolkit and driver: else PHILOX_ERROR_UNSUPPORTED names what is
- * missing. A graph with conditional nodes has one executable graph at a time.
+ * memory, conditional nodes. philox refuses two things in a body. One is a
+ * session of a pool (philox/pool.h). The other, where the body may run again,
+ * is a copy of a generator's state (philox_generator_copy_state()), which would
+ * be the same each time. Launch parameters and tables of rows (philox/rows.h)
+ * work as elsewhere. Needs CUDA 12.3 for IF, 12.4 for WHILE, 12.8 for SWITCH
+ * and for an IF with two bodies, of toolkit and driver: else
+ * PHILOX_ERROR_UNSUPPORTED names what is missing. A graph with conditional
+ * nodes has one executable graph at a time.
  */
 
 enum philox_conditional_kind {

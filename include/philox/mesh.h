@@ -18,7 +18,7 @@
  *
  *  - Shared: all ranks have the numbers of one tensor. Each draws the span of
  *    its shard (philox_shard_spans()): a data rank the rows of its samples, a
- *    tensor rank its columns or heads; ranks that hold copies draw the same
+ *    tensor rank its columns or heads. Ranks that hold copies draw the same
  *    numbers. So N ranks train to the bits of one process.
  *  - Different: each coordinate has numbers of its own, for noise that a rank
  *    makes for itself. Names and coordinates of those axes are folded into the
@@ -31,14 +31,15 @@
  *    where coordinate 0 folds nothing.
  *
  * So without a mesh, on rank 0, and along axes of one rank all numbers are
- * those of a single process, and no number depends on the size of a mesh, on
- * the order of its axes or on the number of ranks. Neither time nor memory to
- * set a rank up grow with the world. In captured graphs nothing is added.
+ * those of a single process. No number depends on the size of a mesh, on the
+ * order of its axes or on the number of ranks. Neither time nor memory to set a
+ * rank up grow with the world. In captured graphs nothing is added.
  *
  * Two keys (seeds of operators, philox/region.h) that ought to differ are equal
- * by chance only. Taking each step of a derivation for a random function of 64
- * bits to 64 bits, n keys of operators in m regions that differ along a axes,
- * of one generator, hold a pair of equals with a probability of at most
+ * by chance only. Take each step of a derivation for a random function of 64
+ * bits to 64 bits, and n keys of operators in m regions that differ along a
+ * axes, of one generator. Two of these keys are equal with a probability of at
+ * most
  *
  *   (n (n - 1) + (a + 1) m (m - 1)) / 2^65
  *
@@ -276,7 +277,7 @@ PHILOX_API enum philox_status philox_context_get_mesh(
  *
  * The parts of a cut hold each index exactly once, and each part has its
  * indices in rising order. A part may be empty. A dimension that two axes cut
- * into blocks, one within the other, is cut by BOUNDS; if the product of their
+ * into blocks, one within the other, is cut by BOUNDS. If the product of their
  * numbers of ranks divides it, also by BLOCK into that many parts.
  */
 
@@ -330,16 +331,17 @@ struct philox_shard_desc {
  *
  * A span has one index of a dimension, or several of the part that follow each
  * other, with all that the part has of the dimensions after it. There are as
- * few of such spans as possible: at most one for each index that the part has
- * of the dimensions before the last cut one, or two if this one has a shorter
- * block or chunk at its end. There is one in all if no other dimension is cut,
- * and it is by BLOCK, CEIL or BOUNDS, or by STRIDED with an extent that parts x
- * block divides. Spans that begin and end anywhere would be fewer only for a
- * part that has blocks or chunks of two lengths, or both the first and the last
- * index of a dimension but not all of them.
+ * few of such spans as possible. For each index that the part has of the
+ * dimensions before the last cut one there is at most one span, or two if this
+ * one has a shorter block or chunk at its end. There is a single span if no
+ * other dimension is cut, and this one by BLOCK, CEIL or BOUNDS, or by STRIDED
+ * with an extent that parts x block divides. Spans that begin and end anywhere
+ * would be fewer only for two kinds of parts: those that have blocks or chunks
+ * of two lengths, and those that have the first and the last index of a
+ * dimension but not all of them.
  *
- * Any span takes the same time to find, so they may be asked for one by one;
- * only the bounds of BOUNDS are all checked in each call. The call needs no
+ * Any span takes the same time to find, so they may be asked for one by one.
+ * Only the bounds of BOUNDS are all checked in each call. The call needs no
  * memory.
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
@@ -584,47 +586,45 @@ PHILOX_API enum philox_status philox_context_agree(
  *   philox_context_load_ranks(context, "run/step-1000");       every rank
  *
  * The texts are PATH.0, PATH.1 and so on, by rank; the manifest is PATH itself.
- * It is written last and says of every text how it ends, so a set that was not
+ * It is written last and says of every text how it ends. So a set that was not
  * written to its end, or one of whose files is replaced afterwards, is refused.
- * Give each set a path of its own, and remove the old ones afterwards: at a
+ * Give each set a path of its own, and remove the old ones afterwards. At a
  * path that is used again, the text of a rank whose save failed may be that of
- * an earlier step, and philox_mesh_seal() finds most of these, but not all.
- * Each file is replaced whole or not at all, as philox_context_save() says. The
- * form of a manifest is described in Note [Set of texts] in lib/ranks/ranks.h.
+ * an earlier step. philox_mesh_seal() finds most of these, but not all. Each
+ * file is replaced whole or not at all, as philox_context_save() says. The form
+ * of a manifest is described in Note [Set of texts] in lib/ranks/ranks.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
  * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can
  * the text that a single process has saved (philox/save.h), with or without a
  * mesh of one rank: give its path instead of a manifest's. An axis that a mesh
- * lacks counts as one of a single rank, so an axis with another name is one
+ * lacks counts as one of a single rank. So an axis with another name is one
  * that has gone and one that has come. The context says which regions a rank
- * has; for
- * each of them:
+ * has; for each of them:
  *
  *  - The same mesh (axes of the same names and lengths), and the rank's own
  *    text has the region: as philox_context_load(). If it is in other texts
  *    only, it has moved here, and the rules below hold.
  *  - Shared along all axes: all texts that have the region must agree about it,
- *    and the run goes on bit for bit, tickets included.
+ *    and the run continues bit for bit, tickets included.
  *  - It differs along some axes, and each of them has its old length: the
  *    texts of the same coordinates along these axes must agree, and the run
  *    goes on bit for bit, tickets included.
  *  - It differs along an axis of another length than before: coordinates that
- *    were there before go on with their own states; new ones start fresh,
- *    after the highest offset and serial that any coordinate has issued, so
- *    that no numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh").
- *    What coordinates that are gone have issued is kept for that in the texts
- *    to come. Tickets cannot be divided: if any text has some pending, that
- *    is PHILOX_ERROR_MISMATCH.
+ *    were there before go on with their own states. New ones start fresh, after
+ *    the highest offset and serial that any coordinate has issued, so that no
+ *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). What lost
+ *    coordinates had issued is kept for that in later texts. Tickets cannot be
+ *    divided: if any text has some pending, that is PHILOX_ERROR_MISMATCH.
  *
  * Texts and context must agree along which axes a region differs, of those axes
- * that both meshes have; so a process that had no mesh goes on as rank 0 of
+ * that both meshes have. So a process that had no mesh continues as rank 0 of
  * any. Operators, generator and flags must be the same, as for
  * philox_context_load().
  *
  * Names that this context does not have, alive or destroyed in any of the
- * texts, are destroyed ones after the load, which continue after the highest
- * offset and serial that any text knows if they are made again. On the same
+ * texts, are destroyed ones after the load. If they are made again, they
+ * continue after the highest offset and serial that any text knows. On the same
  * mesh these are the names of the own text.
  *
  * Generators must agree in all texts. So must tables of rows, row by row, in
@@ -662,11 +662,11 @@ PHILOX_API enum philox_status philox_context_save_rank(
  *
  * It also finds texts of different steps: a region that is shared along all
  * axes must have the same next forward, its offset and serial, in all texts
- * that have it alive, unless an axis with PHILOX_AXIS_STAGES separates the
- * ranks, or their generators, so the region's seeds, differ. It does not
+ * that have it alive. Exceptions are ranks that an axis with PHILOX_AXIS_STAGES
+ * separates, and regions whose generators, and so seeds, differ. It does not
  * compare regions that differ along an axis, generators, tickets and tables of
- * rows; so texts of two saves between which no shared region has gone on are
- * taken for one set.
+ * rows. So two saves between which no shared region began a forward are taken
+ * for one set.
  *
  * Returns PHILOX_OK, or an error; then no manifest is written.
  * Errors: the message names the file, or both.

@@ -47,7 +47,7 @@
  *  - A recompute and a backward of one forward that is named at launch are
  *    linked: the first of them begins with the zero ticket, and the others with
  *    the placeholder that philox_pass_ticket() gives for it. A launch names the
- *    ticket once, for the first; it is used up if one of them is a consuming
+ *    ticket once, for the first. It is used up if one of them is a consuming
  *    backward and the launch does not retain it. Passes that begin with the
  *    zero ticket are named one by one.
  *  - An invalidated capture is detected at begin, at fills and at
@@ -60,7 +60,7 @@
  * The caller holds a pass, on its stack for instance. It may begin on one
  * thread and end on another; one thread at a time may use it. Its fields belong
  * to the library. An eager pass touches no device memory (unless ON_DEVICE) and
- * makes one device call, which asks whether its stream is capturing; each fill
+ * makes one device call, which asks whether its stream is capturing. Each fill
  * asks again, so that no number is ever captured by value.
  */
 #ifndef PHILOX_PASS_H
@@ -153,7 +153,7 @@ PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
  *
  * Each iteration has numbers of its own. The pass reserves limit x the region's
  * advance, as each launch does for a forward in a body of that limit
- * (philox/graph.h), and draws the same numbers: an eager, an unrolled and a
+ * (philox/graph.h). It draws the same numbers: an eager, an unrolled and a
  * captured loop are equal.
  *
  * Returns PHILOX_OK, or an error; then *pass is not open.

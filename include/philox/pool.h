@@ -44,7 +44,7 @@
  * caller orders native launches, and readers of a graph's outputs on other
  * streams. Between philox_graph_prologue() and philox_graph_epilogue() the
  * launch is on the prologue's stream, or that stream waits for it before the
- * epilogue; other streams are not given the launch's memory meanwhile. Graphs
+ * epilogue. Other streams are not given the launch's memory meanwhile. Graphs
  * of one pool may be launched in any order if they do not read each other's
  * results.
  *
@@ -53,14 +53,14 @@
  * them are joined, as a capture's are, and any of them can use what they freed.
  *
  * Outside sessions, memory that was freed on one stream is used on another only
- * after philox_pool_join_streams(), with one exception: where the device has no
- * more memory to give, the pool makes the one stream wait for the other, and
- * the log says so. So a stream that memory was freed on must exist as long as
- * the pool, or until philox_pool_join_streams() has given what it freed to
- * another. Memory that the device gave for a request on one stream is that
- * stream's in the same way. No call here asks whether work has finished: which
- * memory a block gets never depends on time, and the same calls give the same
- * places on every device.
+ * after philox_pool_join_streams(). There is one exception. Where the device
+ * has no more memory, the pool makes the one stream wait for the other, and the
+ * log says so. So a stream that memory was freed on must exist as long as the
+ * pool, or until philox_pool_join_streams() has given what it freed to another.
+ * Memory that the device gave for a request on one stream is that stream's in
+ * the same way. No call here asks whether work has finished: which memory a
+ * block gets never depends on time, and the same calls give the same places on
+ * every device.
  *
  * Identity. Each block has an id that is never used again. Whether two buffers
  * are one is a question for their ids: an address that was freed and handed out

@@ -23,10 +23,10 @@ extern "C" {
  * A product to which something may be added is hidden from the compiler by an
  * empty asm, or it might become a fused multiply-add. On a GPU the PTX is
  * written out wherever nvcc's -ftz=true, a part of --use_fast_math, would have
- * denormals taken for 0; so no number depends on it. A host without fused
+ * denormals taken for 0. So no number depends on it. A host without fused
  * multiply-add instructions calls fmaf() and fma() of the C library, which are
- * exact (link with -lm); clang must not recognise their names, since with
- * -ffast-math it would make two operations of each.
+ * exact (link with -lm). The compiler clang must not recognise their names,
+ * since with -ffast-math it would make two operations of each.
  */
 #if defined(__clang__) && defined(__x86_64__) && !defined(__FMA__) && \
 	!defined(PHILOX_BUILTIN_FMA)
@@ -444,7 +444,7 @@ PHILOX_FN uint16_t philox_f32_to_f16(float x)
 
 /*
  * There are no branches, no tables and no loops, so that the lanes of a vector
- * can take the same steps; vector code uses the lists of coefficients too.
+ * can take the same steps. Vector code uses the lists of coefficients too.
  * tests/numbers/fit_real.py finds the coefficients. Errors are the largest seen
  * in tests with dense samples, and relative unless marked otherwise; 1.2e-7 is
  * at most one unit in the last place of f32, 2.2e-16 of f64. Only the
@@ -647,8 +647,8 @@ PHILOX_FN float philox_radius(uint32_t w)
 }
 
 /*
- * Below 1/3 philox_minus_ln1m_f32() is computed from v, above from u = 1 - v;
- * the switch is at a point where the value does not go down.
+ * Below 1/3 philox_minus_ln1m_f32() is computed from v, above from u = 1 - v.
+ * The switch is at a point where the value does not go down.
  */
 #define PHILOX_LN1M_SWITCH_F32 0x55555480u
 #define PHILOX_LN1M_SWITCH_F64 0xaaaaaaaaaaaabull
@@ -725,7 +725,7 @@ PHILOX_FN float philox_cos_core(float x)
  * with an absolute error within 1.03e-7.
  *
  * The nearest multiple q of pi/2 is subtracted in integers, which leaves |t| <=
- * pi/4 and never 0; q then decides what is swapped and negated.
+ * pi/4 and never 0. Then q decides what is swapped and negated.
  */
 PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 {

@@ -50,7 +50,7 @@ enum philox_region_flags {
  *
  * Ops may grow like structs with a size (philox/status.h): `op_size` is the
  * size of one, and so the distance from one to the next in `ops`. A smaller
- * one, not below sizeof(const char *), lacks fields, which are taken as 0; a
+ * one, not below sizeof(const char *), lacks fields, which are taken as 0. A
  * larger one must be 0 where this library does not know it.
  */
 struct philox_region_desc {

@@ -22,12 +22,12 @@
  * So the numbers of a row depend only on its own state: not on its place in the
  * batch, on the batch, or on what other rows do.
  *
- * Rows stay fresh without the host: the offsets are on the device and are
- * advanced there, so every replay of a graph draws new numbers, however it is
- * launched, and philox need not be told about the launch.
+ * Rows stay fresh without the host: their offsets are advanced on the device.
+ * So every replay of a graph draws new numbers, however it is launched. philox
+ * need not be told about the launch.
  *
  * Numbers are laid out as everywhere (philox/state.h): element e of a row's
- * draw is word e % 4 of subsequence e / 4 (64-bit draws: subsequence e / 2), so
+ * draw is word e % 4 of subsequence e / 4 (64-bit draws: subsequence e / 2). So
  * a draw advances a row by 4, however many values are taken. Element e of a row
  * is the value that philox_rng_fill() would draw as element e from that row's
  * state.
@@ -35,12 +35,12 @@
  * What repeats and what does not: all entries of a call see their rows as they
  * were before it. A row that is listed k times draws the same numbers k times,
  * and advances once. Where they should differ, the list has steps: entry i
- * draws at its row's offset + 4 x steps[i], so step 0 gives the numbers of the
- * next call, step 1 those of the call after it, and so on; the same row at the
- * same step is the same numbers again. That is what drafts need (speculative
+ * draws at its row's offset + 4 x steps[i]. Step 0 gives the numbers of the
+ * next call, step 1 those of the call after it, and so on. The same row at the
+ * same step has the same numbers again. That is what drafts need (speculative
  * decoding): the k + 1 positions of a request are sampled at once, as k + 1
- * calls one after the other would have, and its row is then advanced by as many
- * as were kept, a count that only the device knows:
+ * calls one after the other would have. Its row is then advanced by as many as
+ * were kept, a count that only the device knows:
  *
  *   struct philox_row_list drafts = {
  *           .size = sizeof(drafts), .indices = slot_of_entry,
@@ -71,7 +71,7 @@
  * must not overlap any other array of the call, and no array of a draw, a
  * sample or an advance may overlap the table: PHILOX_ERROR_INVALID names the
  * two. What lies between the entries of an array with a pitch is not part of
- * it; where counts on the device say how many values an entry gets, its first
+ * it. Where counts on the device say how many values an entry gets, its first
  * one is compared. No array may change while the kernel runs. A host device
  * refuses an array that does not lie in its memory with all its entries, by
  * name and before anything is done (philox/device.h, "memory").
@@ -210,8 +210,8 @@ PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
  *
  * One kernel sets up to 192 rows.
  *
- * Returns PHILOX_OK, or an error; then no row has changed, but after an error
- * of the device the first rows of the batch may be set.
+ * Returns PHILOX_OK, or an error; then no row has changed. After an error of
+ * the device, though, the first rows of the batch may be set.
  * Errors:
  *   PHILOX_ERROR_INVALID  an index is out of range, or twice in the batch, or
  *                         an offset is not a multiple of 4; the message names
@@ -292,7 +292,7 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
  *
  * NULL in place of a list means all rows, in their order. A list of no entries
  * means no rows: the call is checked, except for its arrays, which may be NULL,
- * and does nothing; during capture it records nothing.
+ * and does nothing. During capture it records nothing.
  */
 struct philox_row_list {
 	size_t size;             /* sizeof(this struct) */
@@ -340,7 +340,7 @@ enum philox_rows_flags {
  * One kernel does it, which reads all states as they were when it began. A row
  * takes part and advances even if its count is 0. A row at offset 2^64 - 4 is
  * used up: instead of repeating numbers it gives NaN or all-ones and does not
- * advance, and philox_rows_check() reports it; the same is true of a row that
+ * advance, and philox_rows_check() reports it. The same is true of a row that
  * holds poison. With PHILOX_ROWS_KEEP a row at that offset can be drawn from.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
@@ -390,11 +390,11 @@ PHILOX_API enum philox_status philox_rows_advance(
  *
  * After a draw at several steps the counts are the tokens that were kept, and
  * `words` is 4. A row that is in the list several times advances once, by the
- * greatest of the counts of its entries that take part: a list of drafts may be
- * used again, without its steps, with a mask of those that were kept and with
- * counts[i] = step of i + 1. An entry whose row has fewer words left does not
- * advance it and is reported as used up; so is one whose row holds poison. With
- * a count of 0 nothing advances.
+ * greatest of the counts of its entries that take part. So a list of drafts may
+ * be used again, without its steps. Its mask then has the drafts that were
+ * kept, and counts[i] is the step of i + 1. An entry whose row has fewer words
+ * left does not advance it and is reported as used up; so is one whose row
+ * holds poison. With a count of 0 nothing advances.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
@@ -447,7 +447,7 @@ PHILOX_API enum philox_status philox_rows_check(
  *   score(v) = fma(logit(v), 1 / temperature, gumbel(w(v)))
  *
  * where the temperature is rounded to f32, 1 / temperature is again rounded to
- * f32, the sum is rounded once, and w(v) is the word of element v of a draw
+ * f32, and the sum is rounded once. w(v) is the word of element v of a draw
  * from the row's state: word v % 4 of subsequence v / 4 (philox/state.h). With
  * u = (w + 1/2) 2^-32, gumbel(w) is -ln(-ln(1 - u)) in f32 (philox/values.h).
  * Token v is then drawn with probability exp(logit(v) / temperature) divided by
@@ -455,10 +455,10 @@ PHILOX_API enum philox_status philox_rows_check(
  * Sampling", NIPS 2014). Gumbel numbers are between -3.14 and 22.9, so a token
  * whose logit / temperature is 27 below the highest is never drawn.
  *
- * The token depends only on the state and the logits of its row: not on the
- * row's place in the batch, the batch, the device, the launch shape, or on how
- * the vocabulary is split over ranks. No softmax is computed, nothing is
- * sorted, and only the logits are read.
+ * The token depends only on the state and the logits of its row. It does not
+ * depend on the row's place in the batch, the batch, the device, the launch
+ * shape, or on how the vocabulary is split over ranks. No softmax is computed,
+ * nothing is sorted, and only the logits are read.
  *
  *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-100
  *   equal scores           the lowest index
@@ -476,7 +476,7 @@ PHILOX_API enum philox_status philox_rows_check(
  * with an example of decoding with drafts.
  *
  * If a vocabulary is split over ranks, each rank samples its columns with
- * `first`, their place in the vocabulary, into `keys` instead of `tokens`; the
+ * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
  * whole, and philox_sample_token() gives its token. All ranks need the same
  * states.
@@ -515,7 +515,7 @@ struct philox_sample_desc {
  *
  * A row advances whatever its temperature, or not at all with PHILOX_ROWS_KEEP,
  * which a list with steps needs. For an entry that takes no part nothing is
- * written; one whose index is out of range, or whose step is past the end of
+ * written. One whose index is out of range, or whose step is past the end of
  * its row, gets token -1, and philox_rows_check() reports it.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.

@@ -65,9 +65,9 @@
  * copies of what it mutates, in memory of a second pool. Then the graph is
  * launched; outputs, mutated inputs and tables of rows must be the same, bit
  * for bit. If they are not, the body runs some more times to find the cause: a
- * body that differs from itself is not deterministic; one that depends on what
+ * body that differs from itself is not deterministic. One that depends on what
  * its memory held before reads what nobody has written, or leaves a part of an
- * output unwritten; otherwise a value was frozen. The message gives the cause,
+ * output unwritten. Otherwise a value was frozen. The message gives the cause,
  * the function, the output, the first element with both its values, and what
  * has changed in the call since it was recorded.
  *
@@ -75,11 +75,11 @@
  * and leaves nothing: tickets are not touched, generators are not advanced, and
  * tables of rows that philox changed are put back (philox/rows.h; what they
  * report counts both runs). Memory that a body changes itself must be an input
- * that is MUTATED, or it changes twice. A replay that cannot be verified
- * proceeds, and a message says so once for a key ("not verified"): the body
- * seeds a generator or destroys a table of rows; there is no memory for the
- * copies; an input that is not aligned shares memory with one that is mutated.
- * After a difference the next replay is verified, too.
+ * that is MUTATED, or it changes twice. Some replays cannot be verified: their
+ * body seeds a generator or destroys a table of rows, there is no memory for
+ * the copies, or an input that is not aligned shares memory with a mutated one.
+ * Such a replay proceeds, and a message says so once for a key ("not
+ * verified"). After a difference the next replay is verified, too.
  *
  * Environment. PHILOX_RUNNER=eager makes every call of runners that are created
  * then an eager one. PHILOX_RUNNER=verify verifies every replay (of collective
@@ -256,16 +256,16 @@ enum philox_function_flags {
 /*
  * How a recording gets an input. A static one is read where it is, and a call
  * with another address needs another recording. A copied one is copied by each
- * launch to memory of the recording: all of them by one kernel that takes a
- * table of their addresses, or by one for each 128. An automatic one is static
- * until its address has changed twice under a key, and copied from then on.
+ * launch to memory of the recording. One kernel, with a table of addresses,
+ * copies up to 128 of them. An automatic one is static until its address has
+ * changed twice under a key, and copied from then on.
  *
  * An address that is not aligned as the descriptor says is copied in every kind
  * of call, so that the body can count on the alignment.
  *
  * A body that writes to an input must say so: MUTATED. If such an input has to
- * be copied, it is copied back after the body if WRITE_BACK is given; else a
- * copied one is never recorded, an automatic one stays static, and an address
+ * be copied, it is copied back after the body if WRITE_BACK is given. Otherwise
+ * a copied one is never recorded, an automatic one stays static, and an address
  * that is not aligned is refused.
  */
 enum philox_input_kind {
@@ -344,10 +344,10 @@ enum philox_differs {
 
 /*
  * What a function keeps. Where there are more keys or bytes than its limits
- * say, keys go with all of their recordings, the one that was called longest
- * ago first, but those whose recordings gave outputs that are not released
- * after all others; the key of the call on its way stays. A key that went is
- * new when it comes again.
+ * say, keys are evicted with all of their recordings, the least recently called
+ * first. Keys whose recordings gave outputs that are not released come after
+ * all others. The key of the present call stays. A key that went is new when it
+ * comes again.
  */
 struct philox_policy {
 	uint32_t moved;   /* enum philox_moved */
@@ -414,17 +414,18 @@ struct philox_policy {
  * reason says so: one that it would have replayed is recorded again, or runs
  * the body. philox_function_prepare() asks in the same way for each call:
  * REPLAY for one that has a recording, RECORD for one that is to be recorded,
- * EAGER for one that is passed over; which it then is in all processes. An
- * error that agree() returns is the call's, which fails; a process that died
- * should make it return one. An answer that is above what was asked with, or no
- * kind, is PHILOX_ERROR_INVALID.
+ * EAGER for one that is passed over; then all processes do so. An error that
+ * agree() returns is the call's, which fails; a process that died should make
+ * it return one. An answer that is above what was asked with, or no kind, is
+ * PHILOX_ERROR_INVALID.
  *
  * All processes call the function with the same policy, in which `dry` must be
  * 0, and the same number of times. What a launch would be refused for, such as
- * a ticket that is used up, is found before the question; what fails after the
- * last one, in a body that is run or on the device, is not shared. Nobody is
- * asked by what never became a call of the function: the runner is in use, or
- * of the process that this one was forked from, or the function was destroyed.
+ * a ticket that is used up, is found before the question. What fails after the
+ * last one, in a body that is run or on the device, is not shared. The question
+ * is not asked if there is no call of the function: the runner is in use, or
+ * belongs to the process that this one was forked from, or the function was
+ * destroyed.
  *
  * agree() is called on the thread of the call, which is in the runner: as from
  * a body, calls there give PHILOX_ERROR_BUSY. The body draws, allocates and
@@ -892,11 +893,11 @@ PHILOX_API enum philox_status philox_runner_step_begin(
  *
  * The eager form of philox_graph_launch_verified() is called with a run, too.
  * There philox_run_input() gives the arrays of the launch, each with what it
- * holds before the launch, and passes begin in the graph's order, with the
- * numbers of the launch and the flags and tickets that the capture was given;
- * tickets of earlier passes are those that the form got. Such passes change no
- * ledger. What only bodies have is PHILOX_ERROR_UNSUPPORTED in an eager form:
- * memory, parameters, outputs, refusals, further warm-ups.
+ * holds before the launch. Passes begin in the graph's order, with the numbers
+ * of the launch and the flags and tickets that the capture was given. Tickets
+ * of earlier passes are those that the form got. Such passes change no ledger.
+ * What only bodies have is PHILOX_ERROR_UNSUPPORTED in an eager form: memory,
+ * parameters, outputs, refusals, further warm-ups.
  */
 
 /*
@@ -1151,7 +1152,7 @@ PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
  * of the plan did, first as ones that were replayed, until the key is evicted
  * or its recordings would be of no use. The runner forgets three things: calls
  * that were counted towards `after`, replays towards `verify`, and where inputs
- * were; the first call of a key moves none of them. Outputs that were not
+ * were. The first call of a key moves none of them. Outputs that were not
  * released are forgotten, too.
  *
  * Reasons are kept: a key whose body refused to be recorded waits for as many

@@ -1,10 +1,10 @@
 /*
  * philox/save.h - a context as a text, to resume a run from
  *
- * A text holds everything that decides future numbers: the generators, the
- * regions with the state and the serial of their next forward, destroyed names
- * included, every ticket that is pending or retained with its state, and the
- * tables of rows, which are copied from the device and back. Loaded into a
+ * A text holds everything that decides future numbers: the generators; the
+ * regions, destroyed ones included, with the state and the serial of their next
+ * forward; every ticket that is pending or retained, with its state; and the
+ * tables of rows. Rows are copied from the device and back. Loaded into a
  * context that was set up in the same way (in a new process, on another device)
  * it makes that context continue bit for bit as the saved one would have.
  *
@@ -12,11 +12,11 @@
  *   ... later, after the same generators and regions were made ...
  *   philox_context_load(context, "step-1000.philox");
  *
- * It does not hold device memory, pools (philox/pool.h), graphs (capture them
- * again, or keep those the context has: they follow at their next launch) and
- * saved contexts, which are pointers: philox_region_tickets() tells which
- * tickets are pending after a load, and philox_ticket_attach() attaches them
- * again.
+ * It does not hold device memory, pools (philox/pool.h), graphs and saved
+ * contexts, which are pointers. Capture graphs again, or keep those that the
+ * context has: they follow at their next launch. philox_region_tickets() tells
+ * which tickets are pending after a load, and philox_ticket_attach() attaches
+ * saved contexts again.
  *
  * The text is plain ASCII, with one object per line in an order that does not
  * depend on the order of creation, so that texts can be compared line by line.
@@ -66,7 +66,7 @@ extern "C" {
  * mode. If philox knows of the capture, by a pass of this context in it, the
  * call fails with PHILOX_ERROR_BUSY and the capture continues. The wait
  * invalidates any other capture, for example your own with only calls on tables
- * of rows, as philox_device_synchronize() says; then the call fails with
+ * of rows, as philox_device_synchronize() says. Then the call fails with
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED. The message says what to do before the next
  * attempt: end the captures, and synchronize the streams on which this
  * context's graphs, passes and tables of rows were put.
@@ -96,7 +96,7 @@ PHILOX_API enum philox_status philox_context_save_text(
  * Loading replaces the ledger. Tickets that were pending are dropped: their
  * saved contexts are released with the null stream, and the log has their
  * number. Serials never go back. If the context's next serial of a region is
- * above that of the text, it stays; a ticket that was issued after the save is
+ * above that of the text, it stays. A ticket that was issued after the save is
  * then refused (PHILOX_ERROR_RELEASED) and never issued again. A ticket whose
  * serial was issued before the save means what the text says about it: in the
  * run that was saved, itself.
@@ -200,11 +200,11 @@ PHILOX_API enum philox_status philox_region_tickets(
  *
  * Two contexts share a digest if and only if (except by chance, one in 2^64)
  * their passes will give the same numbers and their calls the same answers. It
- * covers the generators in order of creation; the regions with their operators
- * and with the state and serial of their next forward, including destroyed
- * names under which anything was issued; every ticket and open pass with its
- * state; and the name, generator and size of every table of rows. A context
- * that was loaded has the digest of the one that was saved.
+ * covers the generators in order of creation. It covers the regions with their
+ * operators and with the state and serial of their next forward, including
+ * destroyed names under which anything was issued. It covers every ticket and
+ * open pass with its state, and the name, generator and size of every table of
+ * rows. A context that was loaded has the digest of the one that was saved.
  *
  * It does not cover the contents of the rows, which only the device knows:
  * compare the states of rows with philox_rows_get(). Nor does it cover the
@@ -256,10 +256,10 @@ PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
  *
  *   PHILOX_JOURNAL=run.journal ./train
  *
- * gives every context of a process a journal from its creation on, in one file;
- * "%p" in the name becomes the process id, which ranks need, and a program that
- * makes contexts in children of fork(), too: a file that another process writes
- * is refused. The lines look like
+ * gives every context of a process a journal from its creation on, in one file.
+ * "%p" in the name becomes the process id. Ranks need it, and programs that
+ * make contexts in children of fork(): a file that another process writes is
+ * refused. The lines look like
  *
  *   philox journal 1
  *   0 1 context digest b7dc7e81a37ae0f5
@@ -269,7 +269,7 @@ PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
  *   0 5 forward-commit region "layer" ticket 1
  *
  * The first number is the context's, counted from 0 in order of creation in the
- * process; the second counts the events of that context that were written. The
+ * process. The second counts the events of that context that were written. The
  * events of a context are in the order in which they took effect; those of
  * several contexts are mixed. All events and their fields are listed in Note
  * [Journal] in lib/state/state.h.
@@ -291,18 +291,18 @@ PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
  * writes what happens in the contexts of a process as a trace that
  * ui.perfetto.dev and chrome://tracing load, in the JSON of the Trace Event
  * Format: passes from begin to commit or abort, arrows from forwards to the
- * backwards of their tickets, captures, launches, and all other events of a
- * journal, and saves too, as marks. Times are the host's, of CLOCK_MONOTONIC: a
+ * backwards of their tickets, captures and launches. All other events of a
+ * journal, and saves, are marks. Times are the host's, of CLOCK_MONOTONIC: a
  * launch ends when the device has it, and the passes within one are shown in
  * turn, since only the device knows when they run. The rules of PHILOX_JOURNAL
  * hold for "%p", for a file that cannot be begun and for one that ends. A
  * program that crashes leaves a trace that can be loaded. Each event costs a
  * write to the file, or two; nothing is spent if there is no trace.
  *
- * Under a profiler that takes NVTX ranges, eager and captured passes, captures
- * and launches are ranges of the domain "philox" ("layer forward", "step
- * launch"; the number of ticket or launch is the payload), in a library built
- * with the CUDA toolkit.
+ * A library built with the CUDA toolkit tells profilers of NVTX ranges: eager
+ * and captured passes, captures and launches are ranges of the domain "philox"
+ * ("layer forward", "step launch"). The number of ticket or launch is the
+ * payload.
  */
 
 /*

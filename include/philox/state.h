@@ -2,15 +2,14 @@
  * philox/state.h - states, Philox blocks and the derivation of keys
  *
  * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
- * numbers: as easy as 1, 2, 3", SC11) in cuRAND's convention: the key is the
- * seed, the low 64 bits of the counter are offset / 4, the high 64 bits are
- * the subsequence.
+ * numbers: as easy as 1, 2, 3", SC11) in cuRAND's convention. The key is the
+ * seed, the low 64 bits of the counter are offset / 4, the high 64 bits are the
+ * subsequence.
  *
  * Element layout: element e of an operator's output uses subsequence e / 4 and
- * word e % 4 of it; a 64-bit draw uses subsequence e / 2 and the words
- * 2 (e % 2) (low half) and 2 (e % 2) + 1 (high half). One call consumes one
- * block of every subsequence, so it advances the offset by 4 whatever its
- * size.
+ * word e % 4 of it. A 64-bit draw uses subsequence e / 2 and the words 2 (e %
+ * 2) (low half) and 2 (e % 2) + 1 (high half). One call consumes one block of
+ * every subsequence, so it advances the offset by 4 whatever its size.
  *
  * During capture: all functions here are legal.
  * Threads: any, at any time.
@@ -123,7 +122,7 @@ typedef unsigned long long philox_pair
  * Cells of captured passes are aligned to 16 bytes, and are written and read
  * there by one access each. On a GPU that is a relaxed access of type b128,
  * which is atomic (PTX ISA, "Memory Consistency Model": a vector of two b64
- * would be two accesses); compilers before CUDA 12.3 and GPUs before sm_70 have
+ * would be two accesses). Compilers before CUDA 12.3 and GPUs before sm_70 have
  * only the vector, and rely on the hardware, which moves the 16 bytes that a
  * thread asks for in one piece. On x86 it is one aligned instruction, which is
  * atomic on CPUs with AVX (Intel's manual, vol. 3A, 9.1.1; AMD's, vol. 2,
@@ -281,7 +280,7 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 /*
  * Key derivation. A fold is one Philox block whose counter has its highest bit
  * set: a draw's subsequence is at most 2^63 - 1 (element 2^64 - 1 of a 64-bit
- * draw), so no draw of the same seed can reach it. Each level has its own
+ * draw). So no draw of the same seed can reach it. Each level has its own
  * plane.
  */
 #define PHILOX_FOLD_REGION 0x8000000000000001ULL
