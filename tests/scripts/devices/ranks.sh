@@ -509,7 +509,7 @@ check "a long text is read to its end" long_text
 check "nothing to go on from" refuses "--resume $WORK/missing: nothing was saved" \
 	data=2 --resume "$WORK/missing"
 check "no such device" refuses "unknown device" data=2 --device nowhere
-check "a size of 0" alone "size of axis 'data' is 0" --mesh data=0
+check "a size of 0" alone "n_ranks of axis 'data' is 0" --mesh data=0
 check "an axis twice" alone "both named 'data'" --mesh data=1,data=1
 check "an unknown axis" alone "must be sizes of data, tensor and pipeline" \
 	--mesh expert=1
