@@ -135,12 +135,12 @@ static enum philox_status allocate_again(struct philox_pool *pool,
 			  request->size, pools);
 }
 
-/* --- public ---------------------------------------------------------------- */
+/* --- one block ------------------------------------------------------------- */
 
-enum philox_status philox_pool_alloc(struct philox_pool *pool,
-				     philox_stream stream, size_t bytes,
-				     size_t alignment, const char *tag,
-				     struct philox_pool_block *block)
+enum philox_status pool_take_block(struct philox_pool *pool,
+				   philox_stream stream, size_t bytes,
+				   size_t alignment, const char *tag,
+				   struct philox_pool_block *block)
 {
 	struct pool_request request = {
 		.size = bytes, .alignment = alignment, .tag = tag};
@@ -148,8 +148,6 @@ enum philox_status philox_pool_alloc(struct philox_pool *pool,
 	struct capture_info info;
 	enum philox_status status;
 
-	if (!pool)
-		return context_null(NULL, "pool");
 	if (!block)
 		return context_null(pool->context, "block");
 	NEED_PROCESS(pool->context);
@@ -196,14 +194,12 @@ static enum philox_status put_block(struct philox_pool *pool,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_pool_free(struct philox_pool *pool,
-				    philox_stream stream, void *address)
+enum philox_status pool_free_block(struct philox_pool *pool,
+				   philox_stream stream, void *address)
 {
 	struct capture_info info;
 	enum philox_status status;
 
-	if (!pool)
-		return context_null(NULL, "pool");
 	if (!address)
 		return PHILOX_OK;
 	NEED_PROCESS(pool->context);
@@ -214,6 +210,35 @@ enum philox_status philox_pool_free(struct philox_pool *pool,
 	status = put_block(pool, stream, &info, address);
 	pool_unlock(pool);
 	return pool_report(pool, status, 0);
+}
+
+/* --- public ---------------------------------------------------------------- */
+
+enum philox_status philox_pool_alloc(struct philox_pool *pool,
+				     philox_stream stream, size_t bytes,
+				     size_t alignment, const char *tag,
+				     struct philox_pool_block *block)
+{
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	status = pool_refuse_owned(pool);
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, bytes);
+	return pool_take_block(pool, stream, bytes, alignment, tag, block);
+}
+
+enum philox_status philox_pool_free(struct philox_pool *pool,
+				    philox_stream stream, void *address)
+{
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	status = address ? pool_refuse_owned(pool) : PHILOX_OK;
+	return status == PHILOX_OK ? pool_free_block(pool, stream, address)
+				   : pool_report(pool, status, 0);
 }
 
 enum philox_status philox_pool_find(struct philox_pool *pool,

@@ -126,6 +126,9 @@ enum philox_status philox_pool_restore(
 						   : n_live && !live ? "live"
 								     : "dead");
 	NEED_PROCESS(pool->context);
+	status = pool_refuse_owned(pool);
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, 0);
 	pool_lock(pool);
 	status = pool_put_back(pool, checkpoint->blocks, &ids);
 	pool_unlock(pool);

@@ -272,14 +272,11 @@ static enum philox_status unlink_pool(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_pool_destroy(struct philox_pool *pool)
+enum philox_status pool_remove(struct philox_pool *pool)
 {
-	struct philox_context *context;
+	struct philox_context *context = pool->context;
 	enum philox_status status;
 
-	if (!pool)
-		return PHILOX_OK;
-	context = pool->context;
 	NEED_PROCESS(context);
 	context_lock(context);
 	pthread_mutex_lock(&context->graphs->pools_lock);
@@ -290,6 +287,17 @@ enum philox_status philox_pool_destroy(struct philox_pool *pool)
 		return pool_report(pool, status, 0);
 	free_pool(pool);
 	return context_report(context, PHILOX_OK, NULL);
+}
+
+enum philox_status philox_pool_destroy(struct philox_pool *pool)
+{
+	enum philox_status status;
+
+	if (!pool)
+		return PHILOX_OK;
+	status = pool_refuse_owned(pool);
+	return status == PHILOX_OK ? pool_remove(pool)
+				   : pool_report(pool, status, 0);
 }
 
 void pools_finish(struct graph_context *graphs)

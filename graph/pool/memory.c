@@ -68,6 +68,9 @@ enum philox_status philox_pool_reserve(struct philox_pool *pool, uint64_t bytes)
 					      " bytes cannot be reserved",
 					      pool->name, bytes),
 				   bytes);
+	status = pool_refuse_owned(pool);
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, bytes);
 	pool_lock(pool);
 	status = pool_take_ahead(pool, (size_t)bytes);
 	pool_unlock(pool);
@@ -173,7 +176,9 @@ enum philox_status philox_pool_trim(struct philox_pool *pool, uint64_t *trimmed)
 	if (!pool)
 		return context_null(NULL, "pool");
 	NEED_PROCESS(pool->context);
-	status = check_captures(pool->context);
+	status = pool_refuse_owned(pool);
+	if (status == PHILOX_OK)
+		status = check_captures(pool->context);
 	if (status == PHILOX_OK) {
 		pool_lock(pool);
 		status = trim(pool, &bytes);

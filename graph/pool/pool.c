@@ -38,6 +38,16 @@ void pool_unlock_pool(struct philox_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
+enum philox_status pool_refuse_owned(const struct philox_pool *pool)
+{
+	if (!pool->runner)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "pool '%s' is that of a runner, which alone changes "
+			  "it; a body takes memory with philox_run_alloc()",
+			  pool->name);
+}
+
 enum philox_status pool_report(const struct philox_pool *pool,
 			       enum philox_status status, uint64_t bytes)
 {

@@ -159,6 +159,25 @@ void pool_post(struct philox_pool *pool, enum philox_log_level level,
 	       const char *event, uint64_t bytes, uint64_t nanoseconds,
 	       const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/*
+ * pool_refuse_owned() refuses a public call that would change the pool of a
+ * runner: ERROR_STATE. The runner makes the same calls without this question:
+ * pool_take_block(), pool_free_block(), pool_begin_session() and pool_remove()
+ * are philox_pool_alloc(), philox_pool_free(), philox_pool_session_begin() and
+ * philox_pool_destroy() for pools of all kinds, not NULL.
+ */
+enum philox_status pool_refuse_owned(const struct philox_pool *pool);
+enum philox_status pool_take_block(struct philox_pool *pool,
+				   philox_stream stream, size_t bytes,
+				   size_t alignment, const char *tag,
+				   struct philox_pool_block *block);
+enum philox_status pool_free_block(struct philox_pool *pool,
+				   philox_stream stream, void *address);
+enum philox_status pool_begin_session(struct philox_pool *pool,
+				      philox_stream stream,
+				      struct philox_pool_session **session);
+enum philox_status pool_remove(struct philox_pool *pool);
+
 /* pool_device() returns the device that a pool is on. */
 static inline struct philox_device *pool_device(const struct philox_pool *pool)
 {

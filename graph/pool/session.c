@@ -280,16 +280,27 @@ static enum philox_status begin_session(struct philox_pool *pool,
 
 /* --- public ---------------------------------------------------------------- */
 
+enum philox_status pool_begin_session(struct philox_pool *pool,
+				      philox_stream stream,
+				      struct philox_pool_session **session)
+{
+	NEED_PROCESS(pool->context);
+	return pool_report(pool, begin_session(pool, stream, session), 0);
+}
+
 enum philox_status philox_pool_session_begin(
 	struct philox_pool *pool, philox_stream stream,
 	struct philox_pool_session **session)
 {
+	enum philox_status status;
+
 	if (!pool)
 		return context_null(NULL, "pool");
 	if (!session)
 		return context_null(pool->context, "session");
-	NEED_PROCESS(pool->context);
-	return pool_report(pool, begin_session(pool, stream, session), 0);
+	status = pool_refuse_owned(pool);
+	return status == PHILOX_OK ? pool_begin_session(pool, stream, session)
+				   : pool_report(pool, status, 0);
 }
 
 /* An event that is recorded while the stream captures would be the capture's. */

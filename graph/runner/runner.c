@@ -213,7 +213,7 @@ static enum philox_status end_runner(struct philox_runner *runner, int ends)
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
 		function_end(function);
-	return philox_pool_destroy(runner->pool);
+	return pool_remove(runner->pool);
 }
 
 enum philox_status philox_runner_destroy(struct philox_runner *runner)

@@ -155,8 +155,9 @@ PHILOX_API enum philox_status philox_pool_create(
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
- *   PHILOX_ERROR_BUSY  a session is open, or a graph that was captured in one
- *                      still exists; the message names it
+ *   PHILOX_ERROR_BUSY   a session is open, or a graph that was captured in one
+ *                       still exists; the message names it
+ *   PHILOX_ERROR_STATE  the pool is a runner's
  *   those of the device
  * During capture: not legal on a thread that is capturing.
  * Threads: any; no other call may use the pool.
@@ -209,7 +210,7 @@ struct philox_pool_block {
  *                          or an argument is NULL
  *   PHILOX_ERROR_OVERFLOW  bytes is near 2^64
  *   PHILOX_ERROR_STATE     the stream captures, and its capture has no session
- *                          in this pool
+ *                          in this pool; the pool is a runner's
  *   PHILOX_ERROR_BUSY      the stream does not capture, but the pool's session
  *                          belongs to a capture
  *   PHILOX_ERROR_CAPTURE_INVALIDATED
@@ -348,6 +349,7 @@ PHILOX_API enum philox_status philox_pool_join_streams(struct philox_pool *pool,
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_EXISTS       the capture has had its session in this pool
+ *   PHILOX_ERROR_STATE        the pool is a runner's
  *   PHILOX_ERROR_BUSY         a session is open
  *   PHILOX_ERROR_BUSY         of a warm-up: another thread launches a graph of
  *                             the pool, or is between philox_graph_prologue()
@@ -464,7 +466,8 @@ PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
  *   PHILOX_ERROR_NOT_FOUND  an id in `live` is not in the checkpoint, or one in
  *                           `dead` was never issued
  *   PHILOX_ERROR_STATE      blocks are live that are neither in the checkpoint
- *                           nor in `dead`; the message has their tags
+ *                           nor in `dead`, whose tags the message has; the
+ *                           pool is a runner's
  *   PHILOX_ERROR_INVALID    an id is there twice, or an argument is NULL
  *   PHILOX_ERROR_MEMORY
  * During capture: legal.
@@ -486,6 +489,7 @@ PHILOX_API enum philox_status philox_pool_restore(
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID  bytes is 0, or pool is NULL
+ *   PHILOX_ERROR_STATE    the pool is a runner's
  *   PHILOX_ERROR_LIMIT    the pool would grow beyond its limit
  *   PHILOX_ERROR_MEMORY
  *   those of the device
@@ -507,7 +511,8 @@ PHILOX_API enum philox_status philox_pool_reserve(struct philox_pool *pool,
  *
  * Returns PHILOX_OK, or an error.
  * Errors:
- *   PHILOX_ERROR_BUSY  a session is open, or a capture that the context knows
+ *   PHILOX_ERROR_BUSY   a session is open, or a capture that the context knows
+ *   PHILOX_ERROR_STATE  the pool is a runner's
  *   those of the device
  * During capture: not legal on a thread that is capturing, as
  * philox_memory_free() is not.

@@ -186,7 +186,9 @@ PHILOX_API enum philox_status philox_runner_destroy(
  *
  *   runner     the runner, which the pool belongs to; NULL: NULL
  *
- * Only bodies take memory in it. No one else restores or trims it.
+ * Nothing but the runner changes it: philox_pool_alloc(), _free(), _reserve(),
+ * _restore(), _trim(), _session_begin() and _destroy() of it are
+ * PHILOX_ERROR_STATE, in bodies too.
  *
  * During capture: legal.
  * Threads: any.
@@ -970,9 +972,6 @@ PHILOX_API enum philox_status philox_run_param(struct philox_run *run,
  *   tag
  *   address    written: the memory. It is free when the body returns, unless it
  *              is declared as an output
- *
- * A body that takes memory of the pool in another way has failed
- * (PHILOX_ERROR_STATE).
  *
  * Returns PHILOX_OK, or an error; then nothing is allocated.
  * Errors:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/graph.h>
+#include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "graph/verify/verify.h"
@@ -93,8 +94,8 @@ static enum philox_status write_cell(struct run *run, size_t index, void **cell)
 	const struct philox_call_param *value = &run->call->params[index];
 	struct philox_pool_block block;
 	enum philox_status status =
-		philox_pool_alloc(run->pool, run->stream, PHILOX_PARAM_BYTES, 0,
-				  run->function->params[index].name, &block);
+		pool_take_block(run->pool, run->stream, PHILOX_PARAM_BYTES, 0,
+				run->function->params[index].name, &block);
 
 	if (status != PHILOX_OK)
 		return run->verify ? verify_paint(run->verify, NULL, 0, status)
@@ -168,8 +169,8 @@ static enum philox_status take_block(struct run *run, size_t bytes,
 	if (status == PHILOX_OK)
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
-		status = philox_pool_alloc(run->pool, run->stream, bytes,
-					   alignment, tag, &made.block);
+		status = pool_take_block(run->pool, run->stream, bytes,
+					 alignment, tag, &made.block);
 	if (run->verify)
 		status = verify_paint(run->verify, made.block.address, bytes,
 				      status);
@@ -231,7 +232,7 @@ static enum philox_status free_run_block(struct run *run, void *address)
 	step.a = (uint64_t)(block - run->blocks);
 	status = script_step(run, &step);
 	if (status == PHILOX_OK)
-		status = philox_pool_free(run->pool, run->stream, address);
+		status = pool_free_block(run->pool, run->stream, address);
 	if (status == PHILOX_OK)
 		block->freed = 1;
 	return status;

@@ -81,13 +81,6 @@ enum philox_status run_body(struct run *run);
 void run_end(struct run *run, enum philox_status went);
 
 /*
- * run_check_memory() checks that the pool's session has had no allocations but
- * those of the run: ERROR_STATE.
- */
-enum philox_status run_check_memory(const struct run *run,
-				    uint64_t allocations);
-
-/*
  * run_place_inputs() decides where the body finds the inputs: where they are,
  * or, if a call of this kind (a recording or not) has one copied, in memory of
  * the pool, which it takes. `buffers` gets that, NULL for the others.

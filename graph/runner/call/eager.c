@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "graph/runner/call/call.h"
 #include "graph/runner/function/function.h"
+#include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
 
 /* What a call needs beside its run. */
@@ -80,45 +81,35 @@ static enum philox_status run_and_join(struct run *run, void **buffers)
  */
 static void end_badly_at_last(struct run *run,
 			      struct philox_pool_session *session,
-			      enum philox_status status, uint64_t *allocations)
+			      enum philox_status status)
 {
-	struct philox_pool_session_stats report =
-		PHILOX_INIT(struct philox_pool_session_stats);
 	const struct status_message kept = status_kept();
 
-	if (philox_pool_session_end(session, status, &report) == PHILOX_OK) {
-		*allocations = report.allocations;
+	if (philox_pool_session_end(session, status, NULL) == PHILOX_OK)
 		fences_passed(run->runner);
-	} else {
-		*allocations = run->taken;
+	else
 		run->runner->stuck = session;
-	}
 	status_restore(&kept);
 }
 
-/* The pool counts what a session allocates, whoever asked for it. */
 static enum philox_status end_well(struct run *run,
 				   struct philox_pool_session *session)
 {
-	struct philox_pool_session_stats report =
-		PHILOX_INIT(struct philox_pool_session_stats);
 	enum philox_status status =
-		philox_pool_session_end(session, PHILOX_OK, &report);
+		philox_pool_session_end(session, PHILOX_OK, NULL);
 
-	if (status != PHILOX_OK) {
-		end_badly_at_last(run, session, status, &report.allocations);
-		return status;
-	}
-	fences_passed(run->runner);
-	return run_check_memory(run, report.allocations);
+	if (status != PHILOX_OK)
+		end_badly_at_last(run, session, status);
+	else
+		fences_passed(run->runner);
+	return status;
 }
 
 static enum philox_status run_in_session(struct run *run, void **buffers)
 {
 	struct philox_pool_session *session;
-	uint64_t allocations;
-	enum philox_status status = philox_pool_session_begin(
-		run->runner->pool, run->stream, &session);
+	enum philox_status status =
+		pool_begin_session(run->runner->pool, run->stream, &session);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -126,10 +117,7 @@ static enum philox_status run_in_session(struct run *run, void **buffers)
 	if (status == PHILOX_OK && !run->dry)
 		return end_well(run, session);
 	end_badly_at_last(run, session,
-			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
-			  &allocations);
-	if (status == PHILOX_OK)
-		status = run_check_memory(run, allocations);
+			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status);
 	return status;
 }
 

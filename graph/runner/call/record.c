@@ -355,18 +355,6 @@ static void roll_back(struct philox_pool_session **session,
 	*session = NULL;
 }
 
-static enum philox_status end_session_well(struct run *run,
-					   struct philox_pool_session *session)
-{
-	struct philox_pool_session_stats report =
-		PHILOX_INIT(struct philox_pool_session_stats);
-	enum philox_status status =
-		philox_pool_session_end(session, PHILOX_OK, &report);
-
-	return status == PHILOX_OK ? run_check_memory(run, report.allocations)
-				   : status;
-}
-
 static enum philox_status capture(struct run *run, struct recording *recording,
 				  int *broke)
 {
@@ -378,7 +366,7 @@ static enum philox_status capture(struct run *run, struct recording *recording,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "function '%s': ", run->function->name);
-	status = philox_pool_session_begin(runner->pool, run->stream, &session);
+	status = pool_begin_session(runner->pool, run->stream, &session);
 	if (status != PHILOX_OK) {
 		kept = status_kept();
 		own_cancel(runner->context, run->stream);
@@ -393,7 +381,7 @@ static enum philox_status capture(struct run *run, struct recording *recording,
 		roll_back(&session, status);
 	status = end_capture(run, recording, status, broke);
 	if (status == PHILOX_OK)
-		status = end_session_well(run, session);
+		status = philox_pool_session_end(session, PHILOX_OK, NULL);
 	else {
 		free_stream(run);
 		roll_back(&session, status);

@@ -151,17 +151,6 @@ enum philox_status run_body(struct run *run)
 	return PHILOX_OK;
 }
 
-enum philox_status run_check_memory(const struct run *run, uint64_t allocations)
-{
-	if (allocations == run->taken)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_STATE,
-			  "function '%s': its body took memory from the pool "
-			  "of runner '%s' otherwise than by "
-			  "philox_run_alloc()",
-			  run->function->name, run->runner->name);
-}
-
 /* --- inputs ----------------------------------------------------------------------- */
 
 static unsigned set_pool_flags(struct philox_pool *pool, unsigned flags)
@@ -186,7 +175,7 @@ enum philox_status run_take_buffer(struct run *run, size_t index, void **buffer)
 	struct philox_pool_block block;
 	const unsigned flags =
 		set_pool_flags(pool, pool->flags & ~(unsigned)PHILOX_POOL_FILL);
-	enum philox_status status = philox_pool_alloc(
+	enum philox_status status = pool_take_block(
 		pool, run->stream, run->call->inputs[index].bytes,
 		input->alignment, input->name, &block);
 

@@ -3,6 +3,7 @@
  * they may do with outputs
  */
 #include <stdio.h>
+#include <string.h>
 #include "tests/support/beds/runner_scene.h"
 
 enum { BYTES = WORDS * sizeof(uint32_t) };
@@ -328,4 +329,64 @@ RUNNER_PROMISE(runner_misuse, of_a_run_on_another_thread_is_refused)
 		SAME(made.saw, before.next, "call %u", i);
 		OK(philox_ticket_release(layer.region, f->stream, made.ticket));
 	}
+}
+
+/* --- the runner's pool --------------------------------------------------------- */
+
+/* Calls that would change a runner's pool, and a checkpoint of it. */
+static void refuses_all(struct fixture *f, struct philox_pool *pool,
+			const struct philox_pool_checkpoint *checkpoint,
+			void *address)
+{
+	static const char says[] =
+		"pool 'runner' is that of a runner, which alone changes it";
+	struct philox_pool_session *session = NULL;
+	struct philox_pool_block block = {.id = 5};
+	uint64_t trimmed = 5;
+
+	FAILS(philox_pool_alloc(pool, f->stream, 64, 0, "mine", &block),
+	      PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pool_free(pool, f->stream, address), PHILOX_ERROR_STATE);
+	NAMES(says);
+	OK(philox_pool_free(pool, f->stream, NULL));
+	FAILS(philox_pool_reserve(pool, 1 << 20), PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pool_trim(pool, &trimmed), PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0),
+	      PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pool_session_begin(pool, f->stream, &session),
+	      PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_STATE);
+	NAMES(says);
+	cr_assert(block.id == 5 && trimmed == 5 && !session);
+}
+
+RUNNER_PROMISE(runner_misuse, of_its_pool_is_refused_and_changes_nothing)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_pool *pool = philox_runner_pool(r);
+	struct philox_pool_checkpoint *checkpoint;
+	struct philox_pool_stats before, after;
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	make_function(&layer, r, "layer");
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
+	for (unsigned i = 0; i < 4; i++) {
+		call = made_call(&layer, x, 0);
+		before = pool_look(pool);
+		refuses_all(f, pool, checkpoint, call.outputs[0].address);
+		after = pool_look(pool);
+		cr_assert(!memcmp(&before, &after, sizeof(before)), "call %u",
+			  i);
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
+		release_outputs(&layer, &call);
+	}
+	OK(philox_pool_checkpoint_destroy(checkpoint));
+	LIVE(f, r, 0);
 }
