@@ -124,10 +124,14 @@ enum philox_status philox_context_destroy(struct philox_context *context)
 {
 	struct philox_device *device;
 	const char *before;
+	enum philox_status status;
 
 	if (!context)
 		return PHILOX_OK;
 	NEED_PROCESS(context);
+	status = runners_check_idle(context->graphs);
+	if (status != PHILOX_OK)
+		return context_report(context, status, NULL);
 	device = context->device;
 	context_end_regions(context);
 	before = device_within(__func__);

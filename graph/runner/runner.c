@@ -234,6 +234,21 @@ enum philox_status philox_runner_destroy(struct philox_runner *runner)
 	return context_report(context, PHILOX_OK, NULL);
 }
 
+enum philox_status runners_check_idle(const struct graph_context *graphs)
+{
+	const struct philox_runner *runner;
+	enum philox_status status = PHILOX_OK;
+
+	context_lock(graphs->context);
+	for (runner = graphs->runners; runner; runner = runner->next)
+		if (atomic_load(&runner->owner))
+			status = status_set(PHILOX_ERROR_BUSY,
+					    "a call is in runner '%s'",
+					    runner->name);
+	context_unlock(graphs->context);
+	return status;
+}
+
 void runners_finish(struct graph_context *graphs)
 {
 	while (graphs->runners) {

@@ -63,6 +63,8 @@ PHILOX_API enum philox_status philox_context_create(
  * Returns PHILOX_OK, or an error; then nothing is destroyed.
  * Errors:
  *   PHILOX_ERROR_STATE   in a child of fork()
+ *   PHILOX_ERROR_BUSY    a call is in one of its runners: a body, or another
+ *                        callback of the runner, asks for it
  * During capture: not legal.
  * Threads: one; no other thread may use the context.
  */

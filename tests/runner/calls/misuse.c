@@ -390,3 +390,40 @@ RUNNER_PROMISE(runner_misuse, of_its_pool_is_refused_and_changes_nothing)
 	OK(philox_pool_checkpoint_destroy(checkpoint));
 	LIVE(f, r, 0);
 }
+
+/* --- the end of the context ---------------------------------------------------- */
+
+static int ends_tried;
+
+/* The body goes on as if it had not asked. */
+static enum philox_status ends_context(struct layer *layer,
+				       struct philox_run *run)
+{
+	(void)run;
+	FAILS(philox_context_destroy(layer->f->context), PHILOX_ERROR_BUSY);
+	NAMES("a call is in runner 'runner'");
+	FAILS(philox_runner_destroy(layer->runner), PHILOX_ERROR_BUSY);
+	ends_tried++;
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_misuse, of_a_body_does_not_end_the_context)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	ends_tried = 0;
+	layer.hook = ends_context;
+	make_function(&layer, r, "layer");
+	for (unsigned i = 0; i < 4; i++) {
+		struct layer_call call = made_call(&layer, x, 0);
+
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "layer", 4 * i), "call %u", i);
+		OK(philox_ticket_release(layer.region, f->stream,
+					 call.use.ticket));
+		release_outputs(&layer, &call);
+	}
+	cr_assert_eq(ends_tried, 2, "a warm-up and a recording run the body");
+	LIVE(f, r, 0);
+}
