@@ -75,6 +75,7 @@ static const struct context_hooks hooks = {
 	.quiet = check_quiet,
 	.ended = callback_pass_ended,
 	.digest = inspect_digest,
+	.tied = ties_list,
 };
 
 enum philox_status philox_context_create(struct philox_device *device,

@@ -66,6 +66,7 @@
 #ifndef PHILOX_PASS_H
 #define PHILOX_PASS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/kernel.h>
@@ -450,6 +451,79 @@ PHILOX_API enum philox_status philox_ticket_release(
 PHILOX_API enum philox_status philox_ticket_attach(
 	struct philox_region *region, struct philox_ticket ticket, void *saved,
 	void (*release)(void *saved, philox_stream stream));
+
+/*
+ * A part of a saved context: what its caller keeps for the backward. Begin with
+ * all 0.
+ */
+struct philox_saved_desc {
+	const char *name;    /* at most 63 bytes; copied */
+	uint32_t elements;   /* what it has: PHILOX_ELEMENTS() of a dtype
+				(philox/fill.h); 0: bytes */
+	uint32_t reserved32; /* 0 */
+	uint64_t bytes;      /* that it takes */
+	uint64_t reserved;   /* 0 */
+};
+
+/*
+ * Describe what the saved context of a ticket holds, for philox_ticket_kept(),
+ * snapshots and explanations.
+ *
+ *   region     the ticket's region
+ *   ticket     a pending ticket that has a saved context
+ *   parts      its parts, which replace those described before; copied
+ *   n_parts    how many, at most 2^16; 0: none
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     parts is NULL; names the part and its field
+ *   PHILOX_ERROR_NOT_FOUND   the ticket has no saved context
+ *   PHILOX_ERROR_LIMIT       too many parts
+ *   PHILOX_ERROR_MEMORY
+ *   those of philox_ticket_release()
+ * During capture: legal.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_ticket_describe(
+	struct philox_region *region, struct philox_ticket ticket,
+	const struct philox_saved_desc *parts, size_t n_parts);
+
+/* What a ticket keeps: a part of its saved context, or an output. */
+struct philox_kept_item {
+	char name[64];     /* of the part, or the first 63 bytes of the output's;
+			      "saved context": one that nobody described */
+	char function[64]; /* of an output: its function (philox/runner.h);
+			      "": it is no output */
+	uint32_t elements; /* PHILOX_ELEMENTS() of a dtype; 0: bytes */
+	uint32_t reserved; /* 0 */
+	uint64_t bytes;    /* 0 where nobody described it */
+};
+
+/*
+ * List what a ticket keeps until it is used up or released.
+ *
+ *   region     the ticket's region
+ *   ticket     a pending ticket
+ *   items      written: the first `room` items. First come the parts of its
+ *              saved context as described, then the outputs that are tied to it
+ *              (philox_output_tie()), in the order in which they were tied.
+ *              NULL is allowed if room is 0
+ *   room       how many items fit
+ *   n_items    written: how many there are
+ *   bytes      written: the bytes of all of them; NULL is allowed. Memory that
+ *              two outputs share is counted with each
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   those of philox_ticket_release(), except that open passes are no error
+ * During capture: legal.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_ticket_kept(
+	struct philox_region *region, struct philox_ticket ticket,
+	struct philox_kept_item *items, size_t room, size_t *n_items,
+	uint64_t *bytes);
 
 /*
  * Write the saved context of a ticket.

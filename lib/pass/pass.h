@@ -107,6 +107,23 @@ enum philox_status ticket_pending(struct philox_region *region,
 				  struct philox_ticket ticket,
 				  struct ledger_entry **entry);
 
+/* --- ticket: what a ticket keeps ------------------------------------------ */
+
+/*
+ * kept_put() puts an item at a place of a list, if that has room for it, and
+ * adds its bytes; its user counts `n`. Names are cut to what fits.
+ */
+void kept_put(struct kept_list *list, size_t place, const char *name,
+	      const char *function, uint32_t elements, uint64_t bytes);
+
+/*
+ * ticket_list_kept() adds what a ticket keeps to a list, with the context's
+ * lock; errors are those of ticket_pending().
+ */
+enum philox_status ticket_list_kept(struct philox_region *region,
+				    struct philox_ticket ticket,
+				    struct kept_list *list);
+
 /* --- pass.c: shared by the files about passes ----------------------------- */
 
 /*

@@ -1,10 +1,26 @@
 /*
  * lib/pass/ticket.c - tickets outside passes
  *
- * Checks, release, and the saved context a ticket can carry. See Note [Ledger].
+ * Checks, release, the saved context a ticket can carry, and what it keeps. See
+ * Note [Ledger].
  */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/fill.h>
 #include "lib/pass/pass.h"
+
+#define PARTS_MAX    (1u << 16)
+#define ELEMENTS_MAX PHILOX_ELEMENTS(PHILOX_DTYPE_I64)
+
+/* A saved context that was described takes its place in the ledger. */
+struct described {
+	void *saved;
+	void (*release)(void *saved, philox_stream stream);
+	size_t n;
+	struct philox_kept_item parts[];
+};
 
 enum philox_status ticket_check(const struct philox_region *region,
 				struct philox_ticket ticket)
@@ -130,20 +146,164 @@ enum philox_status philox_ticket_attach(
 	return report_ticket(region, ticket, status);
 }
 
+/* --- what a saved context holds ----------------------------------------------- */
+
+static void release_described(void *saved, philox_stream stream)
+{
+	struct described *described = saved;
+
+	described->release(described->saved, stream);
+	free(described);
+}
+
+/* NULL: the saved context is as it was attached. */
+static struct described *described_of(const struct ledger_entry *entry)
+{
+	return entry->context.release == release_described
+		       ? entry->context.saved
+		       : NULL;
+}
+
+static enum philox_status find_context(struct philox_region *region,
+				       struct philox_ticket ticket,
+				       struct ledger_entry **entry)
+{
+	enum philox_status status = ticket_pending(region, ticket, entry);
+
+	if (status != PHILOX_OK || (*entry)->context.release)
+		return status;
+	return status_set(PHILOX_ERROR_NOT_FOUND,
+			  "region '%s': ticket %" PRIu64
+			  " has no saved context",
+			  region->name, ticket.serial);
+}
+
+static enum philox_status refuse_part(const struct philox_region *region,
+				      size_t index, const char *what)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "region '%s': part %zu of a saved context: %s",
+			  region->name, index, what);
+}
+
+static enum philox_status check_part(const struct philox_region *region,
+				     const struct philox_saved_desc *part,
+				     size_t index)
+{
+	if (!part->name || !*part->name)
+		return refuse_part(region, index, "name is empty");
+	if (strlen(part->name) >= sizeof(((struct philox_kept_item *)0)->name))
+		return refuse_part(region, index, "name has over 63 bytes");
+	if (part->elements > ELEMENTS_MAX)
+		return refuse_part(region, index, "elements are not known");
+	if (part->reserved32 || part->reserved)
+		return refuse_part(region, index, "reserved is not 0");
+	return PHILOX_OK;
+}
+
+static enum philox_status check_parts(const struct philox_region *region,
+				      const struct philox_saved_desc *parts,
+				      size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (n && !parts)
+		return context_null(region->context, "parts");
+	if (n > PARTS_MAX)
+		return status_set(PHILOX_ERROR_LIMIT,
+				  "region '%s': a saved context has %u parts "
+				  "at most, not %zu",
+				  region->name, PARTS_MAX, n);
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
+		status = check_part(region, &parts[i], i);
+	return status;
+}
+
+static struct philox_kept_item kept_item(const char *name,
+					 const char *function,
+					 uint32_t elements, uint64_t bytes)
+{
+	struct philox_kept_item item = {.elements = elements, .bytes = bytes};
+
+	snprintf(item.name, sizeof(item.name), "%s", name);
+	snprintf(item.function, sizeof(item.function), "%s", function);
+	return item;
+}
+
+static struct described *make_description(const struct philox_saved_desc *parts,
+					  size_t n)
+{
+	struct described *made =
+		calloc(1, sizeof(*made) + n * sizeof(*made->parts));
+
+	if (!made)
+		return NULL;
+	made->n = n;
+	for (size_t i = 0; i < n; i++)
+		made->parts[i] = kept_item(parts[i].name, "", parts[i].elements,
+					   parts[i].bytes);
+	return made;
+}
+
+/* Gives back what the ticket had before, or what it did not take. */
+static enum philox_status describe(struct philox_region *region,
+				   struct philox_ticket ticket,
+				   struct described **made)
+{
+	struct ledger_entry *entry;
+	struct described *before;
+	enum philox_status status = find_context(region, ticket, &entry);
+
+	if (status != PHILOX_OK)
+		return status;
+	before = described_of(entry);
+	(*made)->saved = before ? before->saved : entry->context.saved;
+	(*made)->release = before ? before->release : entry->context.release;
+	entry->context.saved = *made;
+	entry->context.release = release_described;
+	*made = before;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_ticket_describe(struct philox_region *region,
+					  struct philox_ticket ticket,
+					  const struct philox_saved_desc *parts,
+					  size_t n_parts)
+{
+	struct described *made;
+	enum philox_status status;
+
+	if (!region)
+		return context_null(NULL, "region");
+	NEED_PROCESS(region->context);
+	status = check_parts(region, parts, n_parts);
+	if (status != PHILOX_OK)
+		return report_ticket(region, ticket, status);
+	made = make_description(parts, n_parts);
+	if (!made)
+		return report_ticket(region, ticket,
+				     status_set(PHILOX_ERROR_MEMORY,
+						"region '%s': no memory to "
+						"describe a saved context",
+						region->name));
+	context_lock(region->context);
+	status = describe(region, ticket, &made);
+	context_unlock(region->context);
+	free(made);
+	return report_ticket(region, ticket, status);
+}
+
 static enum philox_status get_context(struct philox_region *region,
 				      struct philox_ticket ticket, void **saved)
 {
 	struct ledger_entry *entry;
-	enum philox_status status = ticket_pending(region, ticket, &entry);
+	const struct described *described;
+	enum philox_status status = find_context(region, ticket, &entry);
 
 	if (status != PHILOX_OK)
 		return status;
-	if (!entry->context.release)
-		return status_set(PHILOX_ERROR_NOT_FOUND,
-				  "region '%s': ticket %" PRIu64
-				  " has no saved context",
-				  region->name, ticket.serial);
-	*saved = entry->context.saved;
+	described = described_of(entry);
+	*saved = described ? described->saved : entry->context.saved;
 	return PHILOX_OK;
 }
 
@@ -161,5 +321,72 @@ enum philox_status philox_ticket_context(struct philox_region *region,
 	context_lock(region->context);
 	status = get_context(region, ticket, saved);
 	context_unlock(region->context);
+	return report_ticket(region, ticket, status);
+}
+
+/* --- what a ticket keeps ------------------------------------------------------ */
+
+void kept_put(struct kept_list *list, size_t place, const char *name,
+	      const char *function, uint32_t elements, uint64_t bytes)
+{
+	if (place < list->room)
+		list->items[place] = kept_item(name, function, elements, bytes);
+	list->bytes += bytes;
+}
+
+static void list_saved(const struct ledger_entry *entry, struct kept_list *list)
+{
+	const struct described *described = described_of(entry);
+
+	if (!described) {
+		kept_put(list, list->n++, "saved context", "", 0, 0);
+		return;
+	}
+	for (size_t i = 0; i < described->n; i++) {
+		const struct philox_kept_item *part = &described->parts[i];
+
+		kept_put(list, list->n++, part->name, "", part->elements,
+			 part->bytes);
+	}
+}
+
+enum philox_status ticket_list_kept(struct philox_region *region,
+				    struct philox_ticket ticket,
+				    struct kept_list *list)
+{
+	struct ledger_entry *entry;
+	enum philox_status status = ticket_pending(region, ticket, &entry);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (entry->context.release)
+		list_saved(entry, list);
+	if (entry->context.untie)
+		region->context->hooks->tied(entry->context.tied, list);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_ticket_kept(struct philox_region *region,
+				      struct philox_ticket ticket,
+				      struct philox_kept_item *items,
+				      size_t room, size_t *n_items,
+				      uint64_t *bytes)
+{
+	struct kept_list list = {.items = items, .room = room};
+	enum philox_status status;
+
+	if (!region)
+		return context_null(NULL, "region");
+	if (!n_items || (room && !items))
+		return context_null(region->context,
+				    n_items ? "items" : "n_items");
+	NEED_PROCESS(region->context);
+	context_lock(region->context);
+	status = ticket_list_kept(region, ticket, &list);
+	context_unlock(region->context);
+	if (status == PHILOX_OK)
+		*n_items = list.n;
+	if (status == PHILOX_OK && bytes)
+		*bytes = list.bytes;
 	return report_ticket(region, ticket, status);
 }

@@ -90,7 +90,16 @@ enum philox_status context_null(struct philox_context *context,
  *           ERROR_STATE, with nothing changed: it has ended, with its body too.
  *  digest   computes the context's digest, with which a journal begins:
  *           ERROR_MEMORY. A room after this one computes it.
+ *  tied     lists the outputs that are tied to a ticket, `tied` of its struct
+ *           saved_context.
  */
+/* What a ticket keeps, as it is found; items beyond `room` are counted. */
+struct kept_list {
+	struct philox_kept_item *items;
+	size_t room, n;
+	uint64_t bytes;
+};
+
 struct context_hooks {
 	enum philox_status (*begin)(struct philox_pass *pass,
 				    const struct capture_info *info);
@@ -119,6 +128,7 @@ struct context_hooks {
 				    int committed, unsigned flags, int *kept);
 	enum philox_status (*digest)(const struct philox_context *context,
 				     uint64_t *digest);
+	void (*tied)(const void *tied, struct kept_list *list);
 };
 
 /* The kinds of a pass, in philox_pass.kind. */

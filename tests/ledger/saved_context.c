@@ -262,3 +262,159 @@ PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
 	cr_assert_eq(released.calls, 1);
 	cr_assert_eq(released.stream, f->stream);
 }
+
+/* --- what it holds -------------------------------------------------------- */
+
+enum { F32 = PHILOX_ELEMENTS(PHILOX_DTYPE_F32),
+       BF16 = PHILOX_ELEMENTS(PHILOX_DTYPE_BF16) };
+
+static const struct philox_saved_desc parts[] = {
+	{.name = "x", .elements = F32, .bytes = 4096},
+	{.name = "statistics", .elements = BF16, .bytes = 64},
+	{.name = "workspace", .bytes = 1}};
+
+#define IS_ITEM(item, of, named, kind, size)                          \
+	do {                                                          \
+		cr_assert_str_eq((item).name, named);                 \
+		cr_assert_str_eq((item).function, of);                \
+		cr_assert_eq((item).elements, (uint32_t)(kind));      \
+		cr_assert_eq((item).bytes, (uint64_t)(size));         \
+		cr_assert_eq((item).reserved, 0);                     \
+	} while (0)
+
+PROMISE(saved_context, that_is_described_is_listed_with_names_types_and_bytes)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+	struct philox_kept_item items[4];
+	uint64_t bytes = 0;
+	size_t n = 0;
+	void *saved;
+
+	OK(philox_ticket_describe(region, made.ticket, parts, 3));
+	OK(philox_ticket_kept(region, made.ticket, items, 4, &n, &bytes));
+	cr_assert(n == 3 && bytes == 4096 + 64 + 1);
+	IS_ITEM(items[0], "", "x", F32, 4096);
+	IS_ITEM(items[1], "", "statistics", BF16, 64);
+	IS_ITEM(items[2], "", "workspace", 0, 1);
+	/* another description takes the place of that one */
+	OK(philox_ticket_describe(region, made.ticket, parts + 1, 1));
+	OK(philox_ticket_kept(region, made.ticket, items, 4, &n, &bytes));
+	cr_assert(n == 1 && bytes == 64);
+	IS_ITEM(items[0], "", "statistics", BF16, 64);
+	OK(philox_ticket_describe(region, made.ticket, NULL, 0));
+	OK(philox_ticket_kept(region, made.ticket, NULL, 0, &n, &bytes));
+	cr_assert(n == 0 && bytes == 0);
+	/* it is what it was for its backward, and is released as it was */
+	OK(philox_ticket_context(region, made.ticket, &saved));
+	cr_assert_eq(saved, &activations);
+	FAILS(philox_ticket_attach(region, made.ticket, &saved, on_release),
+	      PHILOX_ERROR_EXISTS);
+	backward(f, &made, PHILOX_PASS_RETAIN);
+	cr_assert_eq(released.calls, 0);
+	backward(f, &made, 0);
+	RELEASED_ONCE_ON(f->stream);
+	FAILS(philox_ticket_kept(region, made.ticket, items, 4, &n, &bytes),
+	      PHILOX_ERROR_RELEASED);
+}
+
+PROMISE(saved_context, that_nobody_described_is_listed_by_that_name)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward bare = forward(f, region);
+	struct forward made = forward_with_context(f, region);
+	struct philox_kept_item item;
+	size_t n = 9;
+
+	OK(philox_ticket_kept(region, bare.ticket, NULL, 0, &n, NULL));
+	cr_assert_eq(n, 0);
+	OK(philox_ticket_kept(region, made.ticket, &item, 1, &n, NULL));
+	cr_assert_eq(n, 1);
+	IS_ITEM(item, "", "saved context", 0, 0);
+}
+
+/* What has no place is counted all the same. */
+PROMISE(saved_context, list_is_cut_to_its_room_and_its_total_is_not)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+	struct philox_kept_item items[3];
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	OK(philox_ticket_describe(region, made.ticket, parts, 3));
+	memset(items, 0x5a, sizeof(items));
+	OK(philox_ticket_kept(region, made.ticket, items, 2, &n, &bytes));
+	cr_assert(n == 3 && bytes == 4161);
+	IS_ITEM(items[1], "", "statistics", BF16, 64);
+	cr_assert_eq(items[2].bytes, UINT64_C(0x5a5a5a5a5a5a5a5a));
+}
+
+PROMISE(saved_context, that_is_described_wrongly_keeps_its_description)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward bare = forward(f, region);
+	struct forward made = forward_with_context(f, region);
+	struct philox_saved_desc wrong = parts[0];
+	char name[65] = "";
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	OK(philox_ticket_describe(region, made.ticket, parts, 3));
+#define WRONG(text)                                                        \
+	do {                                                               \
+		FAILS(philox_ticket_describe(region, made.ticket, &wrong,  \
+					     1),                           \
+		      PHILOX_ERROR_INVALID);                               \
+		NAMES("region 'layer': part 0 of a saved context: " text); \
+		wrong = parts[0];                                          \
+	} while (0)
+	wrong.name = NULL;
+	WRONG("name is empty");
+	wrong.name = "";
+	WRONG("name is empty");
+	memset(name, 'n', 64);
+	wrong.name = name;
+	WRONG("name has over 63 bytes");
+	wrong.elements = 99;
+	WRONG("elements are not known");
+	wrong.reserved32 = 1;
+	WRONG("reserved is not 0");
+	wrong.reserved = 1;
+	WRONG("reserved is not 0");
+	FAILS(philox_ticket_describe(region, made.ticket, NULL, 1),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_describe(region, made.ticket, parts, 65537),
+	      PHILOX_ERROR_LIMIT);
+	NAMES("region 'layer': a saved context has 65536 parts at most");
+	FAILS(philox_ticket_describe(region, bare.ticket, parts, 3),
+	      PHILOX_ERROR_NOT_FOUND);
+	NAMES("has no saved context");
+	FAILS(philox_ticket_describe(NULL, made.ticket, parts, 3),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_kept(NULL, made.ticket, NULL, 0, &n, &bytes),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_kept(region, made.ticket, NULL, 0, NULL, &bytes),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_kept(region, made.ticket, NULL, 1, &n, &bytes),
+	      PHILOX_ERROR_INVALID);
+	OK(philox_ticket_kept(region, made.ticket, NULL, 0, &n, &bytes));
+	cr_assert(n == 3 && bytes == 4161);
+}
+
+/* It is released whatever ends its ticket, and nothing leaks. */
+PROMISE(saved_context, that_is_described_is_released_with_its_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+
+	OK(philox_ticket_describe(region, made.ticket, parts, 3));
+	OK(philox_region_destroy(region));
+	cr_assert_eq(released.calls, 1);
+	cr_assert_eq(released.saved, &activations);
+	region = make_region(f, "layer");
+	made = forward_with_context(f, region);
+	OK(philox_ticket_describe(region, made.ticket, parts, 3));
+	OK(philox_ticket_release(region, f->side, made.ticket));
+	RELEASED_ONCE_ON(f->side);
+}

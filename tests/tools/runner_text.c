@@ -54,6 +54,11 @@ static const char good[] =
 	"output \"o\" elements 0 origin \"\"\n"
 	"live function 1 output 1 recording 2 block 1 size 5 call 9 tied\n"
 	"live function 2 output 1 recording 0 block 0 size 5 call 1 untied\n"
+	"ticket \"a \\x22b\\x22\" serial 7 keeps 2 bytes 1505\n"
+	"keep \"mask\" function \"\" elements 1 bytes 1500\n"
+	"keep \"z\" function \"f \\x22g\\x22\" elements 3 bytes 5\n"
+	"ticket \"a \\x22b\\x22\" serial 8 keeps 1 bytes 0\n"
+	"keep \"saved context\" function \"\" elements 0 bytes 0\n"
 	"begin pool\n"
 	"philox pool 1\n"
 	"pool \"r\" plain flags 0 unit 512 step 0 limit 0\n"
@@ -155,6 +160,12 @@ Test(runner_text, holds_what_the_text_says)
 	cr_assert_eq(read.sources[recording->sources.first + 1].recording, 3);
 	cr_assert(read.ranges[1].bytes == 1024 && read.live[0].tied);
 	cr_assert_eq(read.pool.figures.blocks, 1);
+	cr_assert(read.n_tickets == 2 && read.n_items == 3);
+	cr_assert_str_eq(read.tickets[0].region, "a \"b\"");
+	cr_assert(read.tickets[0].serial == 7 && read.tickets[0].bytes == 1505);
+	cr_assert_str_eq(read.items[1].function, "f \"g\"");
+	cr_assert(read.items[1].elements == 3 && read.items[0].bytes == 1500);
+	cr_assert_eq(read.tickets[1].items.first, 2);
 	runner_text_finish(&read);
 }
 
@@ -222,11 +233,20 @@ static const struct misfit {
 	{"block 1 size 5 call", "block 2 size 5 call",
 	 "an output is in block 2, but the pool has 1"},
 	{"live 2\n", "live 1\n", "line 35: 'begin pool' expected"},
+	{"serial 7 keeps 2 bytes 1505", "serial 7 keeps 2 bytes 1506",
+	 "line 39: the ticket's items have less than 1506 bytes"},
+	{"serial 7 keeps 2 bytes 1505", "serial 7 keeps 2 bytes 1504",
+	 "line 38: the ticket's items have more than 1504 bytes"},
+	{"serial 7 keeps 2", "serial 7 keeps 1", "line 38: "},
+	{"serial 7 keeps 2", "serial 7 keeps 3", "line 39: "},
+	{"serial 8 keeps 1", "serial 7 keeps 1",
+	 "line 39: a ticket that comes twice, or is out of order"},
+	{"serial 8 keeps 1", "serial 8 keeps 0", "line 39: "},
 	{"philox pool 1", "philox pool 2",
-	 "line 37: the text has version 2, the newest this philox reads is 1"},
+	 "line 42: the text has version 2, the newest this philox reads is 1"},
 	{"requested 5 blocks 1", "requested 6 blocks 1",
-	 "line 41: requested is 6, but what is below comes to 5"},
-	{"end pool", "end of pool", "line 48: a segment or a block expected"},
+	 "line 46: requested is 6, but what is below comes to 5"},
+	{"end pool", "end of pool", "line 53: a segment or a block expected"},
 };
 
 Test(runner_text, that_does_not_fit_is_refused_by_line)

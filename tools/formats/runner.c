@@ -384,6 +384,72 @@ static void read_live_output(struct runner_reader *at)
 	reader_put(reader, &text->live, &text->n_live, &output, sizeof(output));
 }
 
+/* --- what tickets keep ------------------------------------------------------ */
+
+static void read_kept_items(struct runner_reader *at,
+			    const struct text_ticket *ticket)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	uint64_t left = ticket->bytes;
+
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < ticket->items.n; i++) {
+		struct philox_kept_item item;
+
+		memset(&item, 0, sizeof(item));
+		read_line(reader, "keep", text_kept_fields, &item);
+		if (item.bytes > left)
+			reader_refuse(reader,
+				      "the ticket's items have more than "
+				      "%" PRIu64 " bytes, as it says",
+				      ticket->bytes);
+		left -= item.bytes;
+		reader_end_line(reader);
+		reader_put(reader, &text->items, &text->n_items, &item,
+			   sizeof(item));
+	}
+	if (left)
+		reader_refuse(reader,
+			      "the ticket's items have less than %" PRIu64
+			      " bytes, as it says",
+			      ticket->bytes);
+}
+
+static void check_ticket_order(struct runner_reader *at,
+			       const struct text_ticket *ticket)
+{
+	const struct runner_text *text = at->text;
+	const struct text_ticket *last =
+		text->n_tickets ? &text->tickets[text->n_tickets - 1] : NULL;
+	int order;
+
+	if (!last || !ticket->region)
+		return;
+	order = strcmp(last->region, ticket->region);
+	if (order > 0 || (!order && last->serial >= ticket->serial))
+		reader_refuse(at->reader, "%s",
+			      "a ticket that comes twice, or is out of order");
+}
+
+static void read_tickets(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+
+	while (reader->status == PHILOX_OK && reader_accept(reader, "ticket")) {
+		struct text_ticket ticket = {.items.first = text->n_items};
+
+		fields_read(reader, text_ticket_fields, &ticket, FIELDS_APART);
+		check_ticket_order(at, &ticket);
+		reader_end_line(reader);
+		read_kept_items(at, &ticket);
+		if (!reader_put(reader, &text->tickets, &text->n_tickets,
+				&ticket, sizeof(ticket)))
+			free(ticket.region);
+	}
+}
+
 /* --- what the whole shows --------------------------------------------------- */
 
 static void refuse_text(struct reader *reader, const char *format, ...)
@@ -532,6 +598,7 @@ static void read_runner_text(struct runner_reader *at)
 		read_function(at);
 	for (uint64_t i = 0; reader->status == PHILOX_OK && i < sizes.live; i++)
 		read_live_output(at);
+	read_tickets(at);
 	reader_expect(reader, "begin pool");
 	reader_end_line(reader);
 	snapshot_read_lines(reader, &at->text->pool, "end pool");

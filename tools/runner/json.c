@@ -71,6 +71,21 @@ static void json_recording(struct json *json, const struct runner_text *text,
 	json_close(json);
 }
 
+/* --- tickets ---------------------------------------------------------------- */
+
+static void json_ticket(struct json *json, const struct runner_text *text,
+			const struct text_ticket *ticket)
+{
+	json_object(json, NULL);
+	json_fields(json, text_ticket_fields, ticket);
+	json_array(json, "keeps");
+	for (size_t i = 0; i < ticket->items.n; i++)
+		json_line(json, NULL, text_kept_fields,
+			  &text->items[ticket->items.first + i]);
+	json_close(json);
+	json_close(json);
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static void json_function(struct json *json, const struct runner_text *text,
@@ -114,6 +129,10 @@ int runner_json(const struct runner_text *text, struct json *json)
 	json_array(json, "live");
 	for (size_t i = 0; i < text->n_live; i++)
 		json_line(json, NULL, text_live_fields, &text->live[i]);
+	json_close(json);
+	json_array(json, "tickets");
+	for (size_t i = 0; i < text->n_tickets; i++)
+		json_ticket(json, text, &text->tickets[i]);
 	json_close(json);
 	json_object(json, "pool");
 	status = pool_json(&text->pool, json);

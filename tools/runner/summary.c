@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner/function/function.h"
+#include "lib/dist/dist.h"
 #include "lib/state/state.h"
 #include "tools/cli/cli.h"
 #include "tools/pool/pool.h"
@@ -251,6 +252,51 @@ static int print_live(FILE *out, const struct runner_text *text)
 	return 0;
 }
 
+/* --- tickets, and what they keep --------------------------------------------- */
+
+#define TICKETS_SHOWN 8
+
+static void print_kept_item(FILE *out, const struct philox_kept_item *item)
+{
+	fprintf(out, "    %s", journal_name(item->name).text);
+	if (*item->function)
+		fprintf(out, " of %s", journal_name(item->function).text);
+	fprintf(out, ", %s: %" PRIu64 " bytes\n",
+		item->elements ? fill_dtype_name(item->elements - 1)
+			       : "bytes",
+		item->bytes);
+}
+
+static void print_tickets(FILE *out, const struct runner_text *text)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < text->n_tickets; i++)
+		bytes += text->tickets[i].bytes;
+	if (text->n_tickets)
+		fprintf(out,
+			"\ntickets that keep something %zu, items %zu, "
+			"%" PRIu64 " bytes (%s)\n",
+			text->n_tickets, text->n_items, bytes,
+			totals_bytes(bytes).text);
+	for (size_t i = 0; i < text->n_tickets && i < TICKETS_SHOWN; i++) {
+		const struct text_ticket *ticket = &text->tickets[i];
+
+		fprintf(out,
+			"  ticket %" PRIu64 " of region %s: %" PRIu64
+			" bytes\n",
+			ticket->serial, journal_name(ticket->region).text,
+			ticket->bytes);
+		for (size_t j = 0; j < ticket->items.n; j++)
+			print_kept_item(out,
+					&text->items[ticket->items.first + j]);
+	}
+	if (text->n_tickets > TICKETS_SHOWN)
+		fprintf(out, "  and %zu more ticket%s\n",
+			text->n_tickets - TICKETS_SHOWN,
+			plural(text->n_tickets - TICKETS_SHOWN));
+}
+
 int runner_print(const struct runner_text *text, FILE *out)
 {
 	print_runner(out, text);
@@ -260,6 +306,7 @@ int runner_print(const struct runner_text *text, FILE *out)
 		complain("inspect", "out of memory");
 		return 1;
 	}
+	print_tickets(out, text);
 	fputc('\n', out);
 	return pool_print(&text->pool, out);
 }

@@ -128,6 +128,21 @@ const struct field text_live_fields[] = {
 	 .words = ties},
 	FIELDS_END};
 
+const struct field text_ticket_fields[] = {
+	{FIELD(NAME, struct text_ticket, region, NULL), .name = "region"},
+	{NUMBER(text_ticket, "serial", serial), .least = 1},
+	{NUMBER(text_ticket, "keeps", items.n), .name = "", .least = 1,
+	 .most = RUNNER_TEXT_PART_MAX},
+	{NUMBER(text_ticket, "bytes", bytes)},
+	FIELDS_END};
+
+const struct field text_kept_fields[] = {
+	{FIELD(TEXT, struct philox_kept_item, name, NULL), .name = "name"},
+	{FIELD(TEXT, struct philox_kept_item, function, "function")},
+	{NUMBER(philox_kept_item, "elements", elements)},
+	{NUMBER(philox_kept_item, "bytes", bytes)},
+	FIELDS_END};
+
 /* --- lines ---------------------------------------------------------------- */
 
 static void write_counts(FILE *out, const struct philox_function_stats *counts)
@@ -198,6 +213,15 @@ static void write_function(FILE *out, const struct runner_text *text,
 			&text->recordings[function->recordings.first + i]);
 }
 
+static void write_ticket(FILE *out, const struct runner_text *text,
+			 const struct text_ticket *ticket)
+{
+	fields_write_line(out, "ticket", text_ticket_fields, ticket);
+	for (size_t i = 0; i < ticket->items.n; i++)
+		fields_write_line(out, "keep", text_kept_fields,
+				  &text->items[ticket->items.first + i]);
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static void write_all(FILE *out, const struct runner_text *text)
@@ -209,6 +233,8 @@ static void write_all(FILE *out, const struct runner_text *text)
 	for (size_t i = 0; i < text->n_live; i++)
 		fields_write_line(out, "live", text_live_fields,
 				  &text->live[i]);
+	for (size_t i = 0; i < text->n_tickets; i++)
+		write_ticket(out, text, &text->tickets[i]);
 	fputs("begin pool\n", out);
 	snapshot_write_lines(out, &text->pool);
 	fputs("end pool\n", out);
@@ -233,6 +259,8 @@ void runner_text_finish(struct runner_text *text)
 	}
 	for (size_t i = 0; i < text->n_keys; i++)
 		free(text->keys[i].bytes);
+	for (size_t i = 0; i < text->n_tickets; i++)
+		free(text->tickets[i].region);
 	free(text->functions);
 	free(text->parts);
 	free(text->keys);
@@ -240,6 +268,8 @@ void runner_text_finish(struct runner_text *text)
 	free(text->sources);
 	free(text->ranges);
 	free(text->live);
+	free(text->tickets);
+	free(text->items);
 	snapshot_finish(&text->pool);
 	memset(text, 0, sizeof(*text));
 }

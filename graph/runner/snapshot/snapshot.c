@@ -12,6 +12,7 @@
 #include "graph/runner/snapshot/snapshot.h"
 #include "graph/runner/state/state.h"
 #include "lib/containers/array.h"
+#include "lib/pass/pass.h"
 #include "lib/text/text.h"
 
 /* Where extents of the pool are, in order of address. */
@@ -387,6 +388,69 @@ static void copy_live(struct text_copying *copying,
 	to->tied = slot->tie != NULL;
 }
 
+/* --- tickets, and what they keep ------------------------------------------ */
+
+static int by_region_and_serial(const void *one, const void *other)
+{
+	const struct owed_ticket *a = one, *b = other;
+	const int order = strcmp(a->region->name, b->region->name);
+
+	if (order)
+		return order;
+	return (a->ticket.serial > b->ticket.serial) -
+	       (a->ticket.serial < b->ticket.serial);
+}
+
+/* With the context's lock. */
+static void copy_ticket(struct text_copying *copying,
+			const struct owed_ticket *owed)
+{
+	struct runner_text *text = copying->text;
+	const size_t first = text->n_items;
+	struct kept_list list = {.room = 0};
+	struct text_ticket *to;
+
+	if (ticket_list_kept(owed->region, owed->ticket, &list) != PHILOX_OK ||
+	    !list.n)
+		return;
+	to = text_row(copying, &text->tickets, &text->n_tickets, sizeof(*to));
+	for (size_t i = 0; i < list.n; i++)
+		text_row(copying, &text->items, &text->n_items,
+			 sizeof(*text->items));
+	if (copying->failed)
+		return;
+	list = (struct kept_list){.items = text->items + first, .room = list.n};
+	ticket_list_kept(owed->region, owed->ticket, &list);
+	to->region = copy_string(copying, owed->region->name);
+	to->serial = owed->ticket.serial;
+	to->bytes = list.bytes;
+	to->items = (struct text_part_of){first, list.n};
+}
+
+/* A ticket that was given out is there again if an output is tied to it. */
+static void copy_tickets(struct text_copying *copying)
+{
+	const struct philox_runner *runner = copying->runner;
+	const size_t n = runner->n_owed;
+	const struct status_message kept = status_kept();
+	struct owed_ticket *owed = calloc(n + 1, sizeof(*owed));
+
+	copying->failed |= !owed;
+	if (!owed || !n) {
+		free(owed);
+		return;
+	}
+	memcpy(owed, runner->owed, n * sizeof(*owed));
+	qsort(owed, n, sizeof(*owed), by_region_and_serial);
+	context_lock(runner->context);
+	for (size_t i = 0; !copying->failed && i < n; i++)
+		if (!i || by_region_and_serial(&owed[i - 1], &owed[i]))
+			copy_ticket(copying, &owed[i]);
+	context_unlock(runner->context);
+	free(owed);
+	status_restore(&kept);
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static void copy_text_extent(void *user, const struct pool_extent *extent)
@@ -479,6 +543,8 @@ static void copy_runner(struct text_copying *copying)
 	for (size_t i = 0; !copying->failed && i < runner->n_slots; i++)
 		if (runner->slots[i]->live)
 			copy_live(copying, runner->slots[i]);
+	if (!copying->failed)
+		copy_tickets(copying);
 }
 
 /* By the thread that is in the runner. */

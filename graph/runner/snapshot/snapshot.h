@@ -40,6 +40,9 @@
  *   from function 1 output 1 recording 1 static
  *   range segment 0 offset 1024 bytes 1024
  *   live function 1 output 1 recording 2 block 1 size 1000 call 9 untied
+ *   ticket "layer" serial 4 keeps 2 bytes 1512
+ *   keep "mask" function "" elements 1 bytes 512
+ *   keep "y" function "layer" elements 3 bytes 1000
  *   begin pool
  *   philox pool 1
  *   ...
@@ -100,6 +103,14 @@
  *                     in the runner's table: handed out by call C, which
  *                     launched recording N or, 0, ran the body. Its S bytes are
  *                     in live block B of the pool below; 0: in an input.
+ *  ticket REGION serial S keeps N bytes B
+ *                     A pending ticket that a call gave out, or to which an
+ *                     output is tied, and that keeps something, in order of
+ *                     region and serial: N items of B bytes in all, which
+ *                     follow. Tickets that keep nothing have no line.
+ *  keep NAME function F elements E bytes B
+ *                     An item of the ticket above (struct philox_kept_item):
+ *                     of its saved context, where F is "", or an output.
  *  begin pool
  *  end pool           Between them the pool, as in Note [Snapshot], without its
  *                     checksum. It has been made to agree with the live outputs,
@@ -167,6 +178,12 @@ struct text_output {
 	int tied;
 };
 
+struct text_ticket {
+	char *region;
+	uint64_t serial, bytes;
+	struct text_part_of items;
+};
+
 enum text_mode { TEXT_PLAIN, TEXT_EAGER, TEXT_VERIFY };
 
 /* What a text says: its functions in order, and what they refer to. */
@@ -181,8 +198,10 @@ struct runner_text {
 	struct text_source *sources;
 	struct text_range *ranges;
 	struct text_output *live;
+	struct text_ticket *tickets;
+	struct philox_kept_item *items; /* that they keep */
 	size_t n_functions, n_parts, n_keys, n_recordings, n_sources, n_ranges,
-		n_live;
+		n_live, n_tickets, n_items;
 	struct snapshot pool;
 };
 
@@ -195,7 +214,7 @@ extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
 extern const struct field text_runner_fields[], text_function_fields[],
 	text_reason_fields[], text_key_fields[], text_recording_fields[],
 	text_source_fields[], text_copied_fields[], text_range_fields[],
-	text_live_fields[];
+	text_live_fields[], text_ticket_fields[], text_kept_fields[];
 
 /* runner_text_finish() frees what a text holds. */
 void runner_text_finish(struct runner_text *text);

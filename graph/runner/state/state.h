@@ -591,6 +591,9 @@ void ties_forget(struct output_slot *slot);
  */
 struct output_slot *ties_next(struct philox_runner *runner);
 
+/* The hook `tied`: see lib/state/state.h. */
+void ties_list(const void *tied, struct kept_list *list);
+
 /* ties_finish() ends all ties of a runner. */
 void ties_finish(struct philox_runner *runner);
 

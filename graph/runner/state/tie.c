@@ -184,6 +184,26 @@ void ties_forget(struct output_slot *slot)
 	context_unlock(context);
 }
 
+/* The list has the newest first. */
+void ties_list(const void *tied, struct kept_list *list)
+{
+	const struct tie_list *ties = tied;
+	size_t place;
+
+	for (const struct output_tie *tie = ties->first; tie; tie = tie->next)
+		list->n++;
+	place = list->n;
+	for (const struct output_tie *tie = ties->first; tie; tie = tie->next) {
+		const struct output_slot *slot = tie->slot;
+		const struct philox_function *function = slot->function;
+
+		kept_put(list, --place, function->outputs[slot->output].name,
+			 function->name,
+			 function->outputs[slot->output].elements,
+			 slot->handle.bytes);
+	}
+}
+
 /* Whether the next call comes after what read the output. */
 static int can_go(struct output_tie *tie)
 {

@@ -212,3 +212,57 @@ Test(runner_tie_ends, leave_nothing_to_report_when_a_context_ends)
 		  "%s", logged_texts());
 	cr_assert(!strstr(logged_texts(), "live block"), "%s", logged_texts());
 }
+
+/* --- what a ticket keeps -------------------------------------------------- */
+
+static struct philox_kept_item kept[4];
+
+static size_t list_kept(struct layer *layer, struct philox_ticket ticket,
+			uint64_t *bytes)
+{
+	size_t n;
+
+	OK(philox_ticket_kept(layer->region, ticket, kept, 4, &n, bytes));
+	return n;
+}
+
+RUNNER_PROMISE(runner_tie_ends, are_listed_after_the_saved_context_in_order)
+{
+	static const struct philox_saved_desc mask = {
+		.name = "mask", .elements = 1, .bytes = 77};
+	struct duo duo;
+	struct layer_call call;
+	struct philox_region *region;
+	uint64_t bytes;
+
+	make_duo(f, r, &duo);
+	region = duo.forth.region;
+	for (unsigned i = 0; i < 4; i++) {
+		call = made_call(&duo.forth, duo.x, 0);
+		/* "echo" is tied before "y" */
+		for (int output = 1; output >= 0; output--)
+			OK(philox_output_tie(r, &call.outputs[output], region,
+					     call.use.ticket));
+		cr_assert_eq(list_kept(&duo.forth, call.use.ticket, &bytes), 2);
+		OK(philox_ticket_attach(region, call.use.ticket, &duo,
+					count_release));
+		OK(philox_ticket_describe(region, call.use.ticket, &mask, 1));
+		cr_assert_eq(list_kept(&duo.forth, call.use.ticket, &bytes), 3);
+		cr_assert_eq(bytes, 77 + 2 * BYTES);
+		cr_assert_str_eq(kept[0].name, "mask");
+		cr_assert_str_eq(kept[0].function, "");
+		for (int k = 1; k < 3; k++) {
+			cr_assert_str_eq(kept[k].name, k == 1 ? "echo" : "y");
+			cr_assert_str_eq(kept[k].function, "forth");
+			cr_assert_eq(kept[k].bytes, BYTES);
+		}
+		OK(philox_output_release(r, f->stream, &call.outputs[1]));
+		cr_assert_eq(list_kept(&duo.forth, call.use.ticket, &bytes), 2);
+		cr_assert_str_eq(kept[1].name, "y");
+		cr_assert_eq(bytes, 77 + BYTES);
+		plain_backward(&duo.forth, call.use.ticket, f->stream, 0);
+		FAILS(philox_ticket_kept(region, call.use.ticket, kept, 4,
+					 &(size_t){0}, &bytes),
+		      PHILOX_ERROR_RELEASED);
+	}
+}

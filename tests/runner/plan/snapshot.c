@@ -270,6 +270,51 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 	HAS(text_of(r), " functions 1 live 0\n");
 }
 
+static void keep_saved(void *saved, philox_stream stream)
+{
+	(void)saved;
+	(void)stream;
+}
+
+RUNNER_PROMISE(runner_snapshot, lists_what_each_pending_ticket_keeps)
+{
+	static const struct philox_saved_desc parts[] = {
+		{.name = "ma\"sk", .elements = 1, .bytes = 77},
+		{.name = "n", .elements = 3, .bytes = 23}};
+	struct layer layer = make_layer(f, r, "a");
+	struct layer_call first, second, third;
+	uint32_t *x = make_words(f, 1);
+	char lines[500];
+
+	make_function(&layer, r, "a");
+	first = keep_call(&layer, x, NULL);
+	second = keep_call(&layer, x, NULL);
+	third = keep_call(&layer, x, NULL);
+	HAS_NOT(text_of(r), "\nticket ");
+	for (int i = 0; i < 2; i++)
+		OK(philox_output_tie(r, &third.outputs[i], layer.region,
+				     third.use.ticket));
+	OK(philox_ticket_attach(layer.region, first.use.ticket, NULL,
+				keep_saved));
+	OK(philox_ticket_describe(layer.region, first.use.ticket, parts, 2));
+	snprintf(lines, sizeof(lines),
+		 " tied\n"
+		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes 100\n"
+		 "keep \"ma\\x22sk\" function \"\" elements 1 bytes 77\n"
+		 "keep \"n\" function \"\" elements 3 bytes 23\n"
+		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes %d\n"
+		 "keep \"y\" function \"a\" elements 0 bytes %d\n"
+		 "keep \"echo\" function \"a\" elements 0 bytes %d\n"
+		 "begin pool\n",
+		 first.use.ticket.serial, third.use.ticket.serial,
+		 2 * (int)BYTES, (int)BYTES, (int)BYTES);
+	HAS(text_of(r), lines);
+	drop_call(&layer, &first);
+	drop_call(&layer, &second);
+	OK(philox_ticket_release(layer.region, f->stream, third.use.ticket));
+	HAS_NOT(text_of(r), "\nticket ");
+}
+
 /* A replay does not touch the pool, and neither does a release. */
 RUNNER_PROMISE(runner_snapshot, has_a_pool_that_agrees_with_live_outputs)
 {
