@@ -398,23 +398,36 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures)
 		.undone = pool->undone};
 }
 
+static struct pool_extent see_extent(const struct extent *extent)
+{
+	return (struct pool_extent){.number = extent->number,
+				    .segment = place_segment(extent->place),
+				    .offset = place_offset(extent->place) *
+					      POOL_UNIT,
+				    .bytes = extent->units * POOL_UNIT,
+				    .address = extent->address};
+}
+
+int pool_extent_at(const struct pool *pool, const void *address,
+		   struct pool_extent *extent)
+{
+	const struct extent *found = extents_holding(&pool->extents, address);
+
+	if (found)
+		*extent = see_extent(found);
+	return found != NULL;
+}
+
 void pool_walk_extents(const struct pool *pool,
 		       void (*see)(void *user,
 				   const struct pool_extent *extent),
 		       void *user)
 {
 	struct index_cursor cursor = index_first(&pool->extents.by_place);
-	const struct extent *extent;
 	struct pool_extent seen;
 
 	for (; cursor.leaf; cursor = index_next(cursor)) {
-		extent = index_value(cursor);
-		seen = (struct pool_extent){
-			.number = extent->number,
-			.segment = place_segment(extent->place),
-			.offset = place_offset(extent->place) * POOL_UNIT,
-			.bytes = extent->units * POOL_UNIT,
-			.address = extent->address};
+		seen = see_extent(index_value(cursor));
 		see(user, &seen);
 	}
 }

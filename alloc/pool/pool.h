@@ -271,7 +271,8 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures);
 /*
  * pool_walk_extents() and pool_walk_blocks() call `see` for each extent and each
  * block, free ones too (live is 0, `session` is the owner then), in order of
- * place. The pool must not change meanwhile.
+ * place. The pool must not change meanwhile. pool_extent_at() finds the extent
+ * that an address is in: 0 if there is none.
  */
 struct pool_extent {
 	uint64_t number; /* see pool_trim() */
@@ -280,6 +281,8 @@ struct pool_extent {
 	const void *address;
 };
 
+int pool_extent_at(const struct pool *pool, const void *address,
+		   struct pool_extent *extent);
 void pool_walk_extents(const struct pool *pool,
 		       void (*see)(void *user,
 				   const struct pool_extent *extent),

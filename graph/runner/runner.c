@@ -171,6 +171,7 @@ static void free_runner(struct philox_runner *runner)
 	ties_finish(runner);
 	fences_finish(runner);
 	retired_free(runner, NULL);
+	pool_uses_finish(runner);
 	outputs_finish(runner);
 	plan_forget(runner);
 	free(runner->owed);

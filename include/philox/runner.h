@@ -37,10 +37,17 @@
  * pool, which all recordings share. An output is a block of it that belongs to
  * the caller until it is released; nothing else gets that memory meanwhile. A
  * recording writes where its capture did. So it is replayed only while none of
- * that memory holds an output that is not released. Otherwise the call runs the
- * body, or is recorded beside those outputs (`live` of the policy). Release
- * outputs as soon as they are not needed, in any order: one by one, with a
- * ticket that they are tied to, or all of a step by philox_runner_step_begin().
+ * that memory holds an output that is not released. Otherwise the call is
+ * recorded once more, beside those outputs. Release outputs as soon as they are
+ * not needed, in any order: one by one, with a ticket that they are tied to, or
+ * all of a step by philox_runner_step_begin().
+ *
+ * Bounds. All that can be replayed is replayed, and what can be recorded is
+ * recorded, within two bounds of the policy: so many recordings of a key, and
+ * so many bytes of a function. Where a bound is met, the recording that was
+ * used least recently is evicted. Its call may be recorded again. A key that
+ * only evicts recordings which were never replayed keeps those that it has, and
+ * its other calls run the body; a message says so once.
  *
  * Transactions. A call that fails has changed nothing. Tickets are used up only
  * when the body has succeeded; until then a ticket that the body uses up is
@@ -257,10 +264,16 @@ enum philox_function_flags {
 
 /*
  * How a recording gets an input. A static one is read where it is, and a call
- * with another address needs another recording. A copied one is copied by each
- * launch to memory of the recording. One kernel, with a table of addresses,
- * copies up to 128 of them. An automatic one is static until its address has
- * changed twice under a key, and copied from then on.
+ * with another address needs another recording; it is never copied. A copied
+ * one is copied by each launch to memory of the recording. One kernel, with a
+ * table of addresses, copies up to 128 of them.
+ *
+ * An automatic one, the default, is static at first. It is copied from then on
+ * once it has moved PHILOX_AUTOMATIC_MOVES times in a row to an address that no
+ * recording of the key has. Three kinds of it stay static for good: one of more
+ * than PHILOX_AUTOMATIC_BYTES, one that is MUTATED without WRITE_BACK, and one
+ * that an output is in. Weights of many layers that share a function are better
+ * described as static, or they may be copied.
  *
  * An address that is not aligned as the descriptor says is copied in every kind
  * of call, so that the body can count on the alignment.
@@ -269,16 +282,23 @@ enum philox_function_flags {
  * be copied, it is copied back after the body if WRITE_BACK is given. Otherwise
  * a copied one is never recorded, an automatic one stays static, and an address
  * that is not aligned is refused.
+ *
+ * An input that must never move, such as a parameter of a model, is FIXED: a
+ * call that could be replayed if the input had not moved is refused.
  */
 enum philox_input_kind {
-	PHILOX_INPUT_STATIC = 0,
-	PHILOX_INPUT_COPIED = 1,
-	PHILOX_INPUT_AUTOMATIC = 2
+	PHILOX_INPUT_AUTOMATIC = 0,
+	PHILOX_INPUT_STATIC = 1,
+	PHILOX_INPUT_COPIED = 2
 };
+
+#define PHILOX_AUTOMATIC_MOVES 16
+#define PHILOX_AUTOMATIC_BYTES ((size_t)64 << 20)
 
 enum philox_input_flags {
 	PHILOX_INPUT_MUTATED = 1,
-	PHILOX_INPUT_WRITE_BACK = 2 /* with MUTATED */
+	PHILOX_INPUT_WRITE_BACK = 2, /* with MUTATED */
+	PHILOX_INPUT_FIXED = 4       /* not with COPIED */
 };
 
 /* Inputs, outputs and parameters of a function; all strings are copied. */
@@ -309,30 +329,14 @@ struct philox_param_desc {
 	uint64_t reserved[2]; /* 0 */
 };
 
-/* What to do with a call that finds a static input at another address. */
-enum philox_moved {
-	/* Record it, unless the key has `limit` recordings that were never
-	 * replayed: then the body runs. Forty layers with one function get
-	 * forty recordings; an input that moves at each call stops soon. */
-	PHILOX_MOVED_LIMIT = 0,
-	PHILOX_MOVED_RECORD = 1, /* record it */
-	PHILOX_MOVED_ERROR = 2   /* refuse it: PHILOX_ERROR_MISMATCH */
-};
-
-/* ... outputs in the memory of its recording, which are not released. */
-enum philox_live {
-	PHILOX_LIVE_EAGER = 0, /* run the body */
-	PHILOX_LIVE_RECORD = 1 /* record it beside them, within `limit` */
-};
-
-/* ... a body that refused to be recorded, or broke its capture. */
+/* What to do with a body that refused to be recorded, or broke its capture. */
 enum philox_refused {
 	PHILOX_REFUSED_EAGER = 0, /* run the body */
 	PHILOX_REFUSED_ERROR = 1  /* the call fails: PHILOX_ERROR_UNSUPPORTED,
 				     or that of the capture */
 };
 
-/* ... a replay that was verified, and differs from what the body does. */
+/* What to do with a verified replay that differs from its body. */
 enum philox_differs {
 	/* The call fails: PHILOX_ERROR_DIFFERS. Its recording is dropped, unless
 	 * the body is not deterministic. */
@@ -344,47 +348,61 @@ enum philox_differs {
 	PHILOX_DIFFERS_EAGER = 1
 };
 
+/* The bounds of a policy that leaves them 0. */
+#define PHILOX_RECORDINGS      64
+#define PHILOX_RECORDING_BYTES ((uint64_t)64 << 30)
+
 /*
- * What a function keeps. Where there are more keys or bytes than its limits
- * say, keys are evicted with all of their recordings, the least recently called
- * first. Keys whose recordings gave outputs that are not released come after
- * all others. The key of the present call stays. A key that went is new when it
- * comes again.
+ * What a function keeps, and how it is warmed up. All 0 is right for most
+ * programs. Each field has a program in its comment that needs another value.
+ *
+ * Recordings are evicted for `recordings` and `bytes`, the least recently used
+ * first; those that gave outputs which are not released come after all others.
+ * For `keys`, the key that was called least recently is forgotten with all of
+ * its recordings; it is new when it comes again. What the present call uses
+ * stays. A recording that is evicted is freed when its launches have ended and
+ * none of its outputs is left.
+ *
+ * A key wastes recordings if those that it evicts were never replayed. After a
+ * quarter of `recordings` of these, more than of others, it keeps what it has:
+ * it evicts a recording only if none of the last 8 times `recordings` calls of
+ * the key used it. Where what it records then is wasted as well, the 8 become
+ * 16, and so on. A function does the same if `bytes` makes it waste recordings,
+ * with as many as it has in place of `recordings`.
  */
 struct philox_policy {
-	uint32_t moved;   /* enum philox_moved */
-	uint32_t live;    /* enum philox_live */
-	uint32_t refused; /* enum philox_refused */
-	uint32_t limit;   /* recordings of a key that were never replayed; 0: 5;
-			   PHILOX_NEVER: a key is recorded once, and not again
-			   for a call that is unlike that (but see `again`, and
-			   PHILOX_MOVED_RECORD). Those of
-			   philox_function_prepare() do not count */
+	uint32_t refused;    /* enum philox_refused. A server that has promised
+				a latency: PHILOX_REFUSED_ERROR */
+	uint32_t recordings; /* of a key, the most; 0: PHILOX_RECORDINGS;
+				PHILOX_NEVER: no bound. A model of 200 layers
+				that share one function: 200 */
 	uint32_t warmups; /* calls that run the body before the first one is
-			     recorded; 0: 1; PHILOX_NEVER: none */
+			     recorded; 0: 1; PHILOX_NEVER: none. Libraries that
+			     tune themselves over several steps: as many */
 	uint32_t dry;     /* dry warm-ups, at most 1000, in the call that finds
 			     a new key, before anything else, unless nothing is
 			     recorded:
 			     the body is run with PHILOX_PASS_WARMUP, and its
 			     outputs are thrown away. What it does to other
 			     memory it does each time: not for bodies that
-			     update what they read */
-	uint32_t after;   /* a call is recorded when it is the so-many-th one
-			     under its key with its static addresses, warm-ups
-			     not counted, of the last 64 sets of them; 0: 1 */
-	uint32_t again;  /* calls that ran the body because of `limit` until one
-			     more is recorded; 0, PHILOX_NEVER: none is */
-	uint32_t retry;  /* calls under a key until recording is tried again
+			     update what they read. A server that prepares its
+			     batch sizes before the first request: 1 */
+	uint32_t retry;   /* calls under a key until recording is tried again
 			     after one that was refused or broke; 0: 16;
 			     PHILOX_NEVER: no more. A backward of another
 			     function's forward that waits so is not recorded
-			     either, for the last 64 tickets of such */
-	uint32_t keys;   /* the most; 0: no limit */
-	uint32_t verify; /* every so-many-th replay of the function is
-			     verified, the first one too; 1: each; 0: none */
-	uint32_t differs; /* enum philox_differs */
-	uint64_t bytes;   /* the most, as counted by `bytes` of the counts; 0:
-			     no limit */
+			     either, for the last 64 tickets of such. A body
+			     that refuses in one step of many, to log: 1 */
+	uint32_t keys;    /* the most; 0: no limit. A server whose requests have
+			     any length: some hundreds */
+	uint32_t verify;  /* every so-many-th replay of the function is
+			     verified, the first one too; 1: each; 0: none. A
+			     long training run: 1000 */
+	uint32_t differs; /* enum philox_differs. That run, if it is to go on
+			     after a difference: PHILOX_DIFFERS_EAGER */
+	uint64_t bytes;   /* the most, as counted by `bytes` of the statistics;
+			     0: PHILOX_RECORDING_BYTES; UINT64_MAX: no bound. A
+			     GPU that is shared with others: less */
 	uint64_t reserved[2]; /* 0 */
 };
 
@@ -422,9 +440,13 @@ struct philox_policy {
  * PHILOX_ERROR_INVALID.
  *
  * All processes call the function with the same policy, in which `dry` must be
- * 0, and the same number of times. What a launch would be refused for, such as
- * a ticket that is used up, is found before the question. What fails after the
- * last one, in a body that is run or on the device, is not shared. The question
+ * 0, and the same number of times. They evict alike: by numbers of recordings,
+ * not by bytes. The policy's `bytes` must be 0; instead, the function keeps 16
+ * times as many recordings as a key at most.
+ *
+ * What a launch would be refused for, such as a ticket that is used up, is
+ * found before the question. What fails after the last one, in a body that is
+ * run or on the device, is not shared. The question
  * is not asked if there is no call of the function: the runner is in use, or
  * belongs to the process that this one was forked from, or the function was
  * destroyed.
@@ -584,8 +606,8 @@ struct philox_call {
  *                           `passes` has too few or too many entries
  *   PHILOX_ERROR_STALE      an input's handle was released
  *   PHILOX_ERROR_MISMATCH   the body differs from earlier calls under the key,
- *                           and the message names the first difference; inputs
- *                           have moved, and the policy has PHILOX_MOVED_ERROR
+ *                           and the message names the first difference; an
+ *                           input that is FIXED has moved
  *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
  *                           the stream is capturing
  *   PHILOX_ERROR_BUSY       a thread is in the runner
@@ -659,8 +681,9 @@ struct philox_function_stats {
 	uint64_t missed_moved;   /* static inputs are elsewhere */
 	uint64_t missed_live;    /* outputs are in its memory */
 	uint64_t missed_stale;   /* a region of its recording was destroyed */
-	uint64_t missed_early;   /* of all above: `after` was not reached */
-	uint64_t missed_limit;   /* of moved and live: the limit was met */
+	uint64_t missed_evicted; /* their recording was evicted */
+	uint64_t missed_bound;   /* of moved, live and evicted: the body was
+				    run, since the key only wastes recordings */
 	uint64_t missed_refused; /* the body refused, or broke its capture */
 	uint64_t missed_eager;   /* PHILOX_FUNCTION_EAGER, PHILOX_RUNNER */
 	uint64_t missed_agreed;  /* other processes needed more care */
@@ -668,12 +691,16 @@ struct philox_function_stats {
 	uint64_t differed;       /* of them, those that differed */
 	uint64_t unverified;     /* replays that could not be compared */
 	uint64_t keys;           /* there are */
-	uint64_t keys_dropped;   /* for the limits of the policy */
+	uint64_t keys_dropped;   /* for `keys` of the policy */
 	uint64_t recordings;     /* there are */
 	uint64_t unplayed;       /* of them, never replayed, nor prepared */
-	uint64_t bytes;  /* that they take on the host, and on the device
-				    beside the pool, as far as philox took it:
-				    a driver has more for each graph */
+	uint64_t evicted;        /* for `recordings` and `bytes` */
+	uint64_t bytes;  /* that they take on the host and on the device, as far
+			    as philox took it: a driver has more for each graph;
+			    with pool_bytes */
+	uint64_t pool_bytes; /* of extents of the pool that one recording alone
+				writes, which is this function's: its end would
+				free them */
 	uint64_t copies; /* inputs copied, back too */
 	/* spent so far, by what */
 	uint64_t create_ns;      /* making the function */
@@ -1146,18 +1173,23 @@ PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
  * anyway needs no warm-up for that.
  *
  * A plan does not know which addresses the recordings of a key had. So as many
- * recordings as a key had are made without regard to `limit` and `after` of the
- * policy and to PHILOX_MOVED_ERROR: those that come first. They count as those
- * of the plan did, first as ones that were replayed, until the key is evicted
- * or its recordings would be of no use. The runner forgets three things: calls
- * that were counted towards `after`, replays towards `verify`, and where inputs
- * were. The first call of a key moves none of them. Outputs that were not
- * released are forgotten, too.
+ * recordings as a key had are made whatever the key wastes, and whatever is
+ * FIXED: those that come first. They count as those of the plan did, first as
+ * ones that were replayed, until the key is forgotten or its recordings would
+ * be of no use. The runner forgets three things: replays that were counted
+ * towards `verify`, where inputs were, and which recordings were evicted. The
+ * first call of a key moves no input. Outputs that were not released are
+ * forgotten, too.
  *
  * Reasons are kept: a key whose body refused to be recorded waits for as many
  * calls as it would have. A backward whose forward was not recorded is not
- * recorded either, if its ticket is still pending (philox/save.h). Limits of
- * keys and bytes count as if all recordings of the plan were there.
+ * recorded either, if its ticket is still pending (philox/save.h). The bounds
+ * of the policy count as if all recordings of the plan were there.
+ *
+ * A plan of version 1 is read. Its policy had other fields: `limit` becomes
+ * `recordings`, and the default the default; `moved error` becomes FIXED of all
+ * inputs that are not copied; `live` and `moved` need none. A plan with `after`
+ * or `again` is refused: nothing is like them.
  *
  * A load also takes from the device the memory that the pool had at its peak,
  * so that no recording has to. If the device has less, a message ("plan") says
@@ -1219,7 +1251,8 @@ PHILOX_API enum philox_status philox_plan_save(struct philox_runner *runner,
  *   PHILOX_ERROR_INVALID       names the line of a text that is malformed, cut
  *                              or changed
  *   PHILOX_ERROR_UNSUPPORTED   a newer version of the format; a plan of another
- *                              version of the library
+ *                              version of the library; a field of version 1
+ *                              that nothing is like, by name
  *   PHILOX_ERROR_MISMATCH      names the first function that is missing or
  *                              described otherwise
  *   PHILOX_ERROR_STATE         a function of the runner was called or prepared

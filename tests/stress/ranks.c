@@ -588,17 +588,16 @@ static void play_event(const char *name, unsigned events,
 static void play_events(const char *device)
 {
 	const struct philox_policy usual = {.retry = 4};
-	const struct philox_policy live = {.live = PHILOX_LIVE_RECORD};
-	const struct philox_policy late = {.after = 2, .limit = 1, .again = 3};
+	const struct philox_policy one = {.recordings = 1};
 	const struct philox_policy few = {.keys = KEYS};
 	const struct philox_policy verified = {.verify = 1};
 	const struct philox_policy sometimes = {.verify = 3};
 
 	play_event("nothing odd", DAWDLES, usual, device);
 	play_event("inputs that move", MOVES, usual, device);
-	play_event("inputs that move often", MOVES, late, device);
+	play_event("inputs that move often", MOVES, one, device);
 	play_event("outputs that are kept", KEEPS, usual, device);
-	play_event("outputs recorded beside", KEEPS, live, device);
+	play_event("outputs beside one recording", KEEPS, one, device);
 	play_event("memory that is short", SHORT, usual, device);
 	play_event("keys too many", OTHERS, few, device);
 	play_event("bodies that refuse", REFUSES, usual, device);
@@ -622,12 +621,9 @@ static void play_random(uint32_t seed, const char *device, uint64_t all[])
 	scene.events =
 		next_of(&random, 2 * DAWDLES) & ~(unsigned)(EAGER | SHORT);
 	scene.policy =
-		(struct philox_policy){.live = next_of(&random, 2),
-				       .limit = next_of(&random, 3),
+		(struct philox_policy){.recordings = next_of(&random, 5),
 				       .warmups = next_of(&random, 3),
-				       .after = next_of(&random, 4),
 				       .keys = next_of(&random, 2) ? KEYS : 0,
-				       .again = next_of(&random, 5),
 				       .retry = 1 + next_of(&random, 5),
 				       .verify = next_of(&random, 4)};
 	play_scene(&scene, tallies);

@@ -31,12 +31,11 @@ TestSuite(tools_plan, .init = make_folder, .fini = remove_folder,
 	  .timeout = 120);
 
 #define POLICY                                                               \
-	"policy moved limit live eager refused eager limit 5 warmups 1 dry " \
-	"0 after 1 again never retry 16 keys 0 verify 0 differs error "      \
-	"bytes 0\n"
+	"policy refused eager recordings 64 warmups 1 dry 0 retry 16 keys " \
+	"0 verify 0 differs error bytes 0\nwaste wasted 0 patience 0\n"
 
 static const char plan[] =
-	"philox plan 1\n"
+	"philox plan 2\n"
 	"library \"0.1.0\"\n"
 	"runner live 8192 mapped 2097152\n"
 	"function \"attention\" forward flags 0\n"
@@ -52,15 +51,15 @@ static const char plan[] =
 	"step value 0\n"
 	"step output 0 bytes 4096\n"
 	"script 1\n"
-	"key 6f6e65 script 0 calls 7 warmups 0 dry 0 limited 0 recordings 3 "
+	"key 6f6e65 script 0 calls 7 warmups 0 dry 0 wasted 0 patience 0 recordings 3 "
 	"unplayed 1 prepared 1 bytes 6144 wait 0\n"
 	"takes 4096 moves 0\n"
 	"takes 64 moves 3 copied\n"
-	"key 00ff script 1 calls 1 warmups 2 dry 0 limited 0 recordings 0 "
+	"key 00ff script 1 calls 1 warmups 2 dry 0 wasted 0 patience 0 recordings 0 "
 	"unplayed 0 prepared 0 bytes 0 wait 14 refused \"it is odd\"\n"
 	"takes 1 moves 0\n"
 	"takes 2 moves 0\n"
-	"key - script none calls 0 warmups 0 dry 0 limited 0 recordings 0 "
+	"key - script none calls 0 warmups 0 dry 0 wasted 0 patience 0 recordings 0 "
 	"unplayed 0 prepared 0 bytes 0 wait never refused \"it broke\"\n"
 	"takes 1 moves 0\n"
 	"takes 2 moves 0\n"
@@ -186,15 +185,15 @@ Test(tools_plan, is_printed_as_json)
 	     "\"mapped_peak\":2097152,\"functions\":[{\"name\":\"attention\","
 	     "\"mode\":\"forward\",\"eager\":false,\"collective\":false,"
 	     "\"inputs\":[{\"name\":\"x\",\"kind\":\"static\",\"mutated\":false,"
-	     "\"write_back\":false,\"alignment\":16,\"elements\":1}");
-	SAID("\"policy\":{\"moved\":\"limit\",\"live\":\"eager\",\"refused\":"
-	     "\"eager\",\"limit\":5,");
+	     "\"write_back\":false,\"fixed\":false,\"alignment\":16,"
+	     "\"elements\":1}");
+	SAID("\"policy\":{\"refused\":\"eager\",\"recordings\":64,");
 	SAID("\"scripts\":[[\"a forward of region \\\"block.0\\\", flags 0\","
 	     "\"a backward of its pass 0 of region \\\"block.0\\\", flags 4\"");
 	SAID("{\"hex\":\"6f6e65\",\"script\":0,\"calls\":7,\"warmups\":0,");
-	SAID("\"after\":1,\"again\":null,\"retry\":16,");
+	SAID("\"dry\":0,\"retry\":16,");
 	SAID("\"wait\":null,\"refused\":\"it broke\"");
-	SAID("{\"bytes\":64,\"moves\":3,\"copied\":true}");
+	SAID("{\"bytes\":64,\"moves\":3,\"copied\":true,\"pinned\":false}");
 	SAID("{\"hex\":\"\",\"calls\":0,");
 	SAID("\"wait\":14,\"refused\":\"it is odd\"");
 	SAID("{\"region\":\"9f86d081884c7d65\",\"serial\":42,\"function\":"
@@ -222,10 +221,8 @@ static void use_function(struct fixture *f, struct philox_runner *r)
 	layer = make_layer(f, r, "layer");
 	options = layer_options("layer", &layer);
 	options.inputs = &input;
-	options.policy = (struct philox_policy){.moved = PHILOX_MOVED_RECORD,
-						.live = PHILOX_LIVE_RECORD,
+	options.policy = (struct philox_policy){.recordings = PHILOX_NEVER,
 						.warmups = 3,
-						.again = 7,
 						.differs = PHILOX_DIFFERS_EAGER,
 						.bytes = 100000000};
 	layer.hook = refuse_it;
@@ -240,10 +237,11 @@ RUNNER_PROMISE(tools_plan, json_spells_things_as_that_of_a_snapshot_does)
 		"\"mode\":\"forward\",",
 		"\"eager\":false,\"collective\":false",
 		"{\"name\":\"x\",\"kind\":\"automatic\",\"mutated\":true,"
-		"\"write_back\":true,\"alignment\":4,\"elements\":2",
-		"\"policy\":{\"moved\":\"record\",\"live\":\"record\","
-		"\"refused\":\"eager\",\"limit\":5,\"warmups\":3,\"dry\":0,"
-		"\"after\":1,\"again\":7,\"retry\":16,\"keys\":0,\"verify\":0,"
+		"\"write_back\":true,\"fixed\":false,\"alignment\":4,"
+		"\"elements\":2",
+		"\"policy\":{\"refused\":\"eager\",\"recordings\":null,"
+		"\"warmups\":3,\"dry\":0,"
+		"\"retry\":16,\"keys\":0,\"verify\":0,"
 		"\"differs\":\"eager\",\"bytes\":100000000}",
 		"\"keys\":[{\"hex\":\"00000000\",",
 		"\"calls\":1,\"warmups\":2,\"dry\":0,",
@@ -267,14 +265,14 @@ Test(tools_plan, of_many_keys_is_still_short)
 	static char text[1 << 16];
 	size_t length = (size_t)snprintf(
 		text, sizeof(text),
-		"philox plan 1\nlibrary \"0.1.0\"\nrunner live 0 mapped 0\n"
+		"philox plan 2\nlibrary \"0.1.0\"\nrunner live 0 mapped 0\n"
 		"function \"f\" forward flags 0\n" POLICY);
 
 	for (int i = 0; i < 200; i++)
 		length += (size_t)snprintf(
 			text + length, sizeof(text) - length,
-			"key %02x script none calls 1 warmups 0 dry 0 limited "
-			"0 recordings 1 unplayed 0 prepared 0 bytes 1 wait 0\n",
+			"key %02x script none calls 1 warmups 0 dry 0 wasted "
+			"0 patience 0 recordings 1 unplayed 0 prepared 0 bytes 1 wait 0\n",
 			i);
 	write_to(path_a, plan_signed(text));
 	inspected(0, NULL);
@@ -285,12 +283,12 @@ Test(tools_plan, of_many_keys_is_still_short)
 
 Test(tools_plan, that_is_wrong_is_named_by_its_line)
 {
-	write_to(path_a, plan_changed(plan, "live eager", "live eagle"));
+	write_to(path_a, plan_changed(plan, "refused eager", "refused eagle"));
 	inspected(2, NULL);
-	SAID("line 9: 'eager' or 'record' expected");
-	write_to(path_a, "philox plan 2\n");
+	SAID("line 9: 'eager' or 'error' expected");
+	write_to(path_a, "philox plan 3\n");
 	inspected(2, "--json");
-	SAID("the text has version 2, the newest this library reads is 1");
+	SAID("the text has version 3, the newest this library reads is 2");
 	write_to(path_a, plan_signed(plan));
 	inspected(2, "--svg");
 	SAID("is a plan: --svg takes");
@@ -333,10 +331,12 @@ static const struct {
 	{"output \"y\" elements 1\n",
 	 "output \"y\" elements 1\noutput \"z\" elements 1\n",
 	 "function \"attention\": outputs 1 in A, 2 in B\n"},
-	{"limit 5 warmups", "limit 6 warmups",
-	 "function \"attention\": policy.limit 5 in A, 6 in B\n"},
-	{"moved limit", "moved error",
-	 "function \"attention\": policy.moved 0 in A, 2 in B\n"},
+	{"recordings 64 warmups", "recordings 66 warmups",
+	 "function \"attention\": policy.recordings 64 in A, 66 in B\n"},
+	{"refused eager", "refused error",
+	 "function \"attention\": policy.refused 0 in A, 1 in B\n"},
+	{"waste wasted 0 patience 0", "waste wasted 0 patience 8",
+	 "function \"attention\": its patience 0 in A, 8 in B\n"},
 	{"retry 16", "retry never",
 	 "function \"attention\": policy.retry 16 in A, never in B\n"},
 	{"step free 0\n", "",
@@ -393,11 +393,11 @@ Test(tools_plan, that_differs_is_told_by_its_first_difference)
 Test(tools_plan, with_keys_called_in_another_order_differs)
 {
 	static const char keys[] =
-		"philox plan 1\nlibrary \"0.1.0\"\nrunner live 0 mapped 0\n"
+		"philox plan 2\nlibrary \"0.1.0\"\nrunner live 0 mapped 0\n"
 		"function \"f\" forward flags 0\n" POLICY
-		"key 00 script none calls 1 warmups 0 dry 0 limited 0 "
+		"key 00 script none calls 1 warmups 0 dry 0 wasted 0 patience 0 "
 		"recordings 0 unplayed 0 prepared 0 bytes 0 wait 0\n"
-		"key 01 script none calls 1 warmups 0 dry 0 limited 0 "
+		"key 01 script none calls 1 warmups 0 dry 0 wasted 0 patience 0 "
 		"recordings 0 unplayed 0 prepared 0 bytes 0 wait 0\n";
 	static char other[sizeof(keys)];
 

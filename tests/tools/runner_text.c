@@ -12,18 +12,18 @@
 #include "tools/runner/runner.h"
 
 static const char good[] =
-	"philox runner 1\n"
+	"philox runner 2\n"
 	"runner \"r\" mode verify calls 9 made 4 functions 2 live 2\n"
 	"function 1 \"f \\x22g\\x22\" there backward flags 2 inputs 2 outputs 1 "
 	"values 1 keys 2 recordings 2\n"
-	"policy moved record live record refused error limit 0 warm-ups 1 dry 2 "
-	"after 3 again never retry 16 keys 4 verify 5 differs eager bytes 6\n"
+	"policy refused error recordings never warm-ups 1 dry 2 retry 3 keys 4 "
+	"verify 5 differs eager bytes 6\n"
 	"calls eager 1 warm-up 2 record 3 replay 4 failed 5\n"
 	"bodies 6 dry 7 checking 8 prepared 9\n"
-	"misses new 1 moved 2 live 3 stale 4 early 5 limit 6 refused 7 eager 8 "
+	"misses new 1 moved 2 live 3 stale 4 evicted 5 bound 6 refused 7 eager 8 "
 	"agreed 9\n"
 	"verified 1 differed 2 unverified 3\n"
-	"kept dropped 1 unplayed 2 bytes 3 copies 4\n"
+	"kept dropped 1 evicted 5 unplayed 2 bytes 3 pool 1 copies 4\n"
 	"reason \"its inputs moved\"\n"
 	"input \"x\" automatic flags 3 alignment 16 elements 3 origin \"a:1\"\n"
 	"input \"y\" copied flags 0 alignment 0 elements 0 origin \"\"\n"
@@ -42,14 +42,14 @@ static const char good[] =
 	"from function 1 output 1 recording 3 static\n"
 	"function 2 \"\" gone inference flags 1 inputs 0 outputs 1 values 0 keys 0 "
 	"recordings 0\n"
-	"policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 "
-	"after 1 again 2 retry never keys 0 verify 0 differs error bytes 0\n"
+	"policy refused eager recordings 5 warm-ups 1 dry 0 retry never keys 0 "
+	"verify 0 differs error bytes 0\n"
 	"calls eager 0 warm-up 0 record 0 replay 0 failed 0\n"
 	"bodies 0 dry 0 checking 0 prepared 0\n"
-	"misses new 0 moved 0 live 0 stale 0 early 0 limit 0 refused 0 eager 0 "
+	"misses new 0 moved 0 live 0 stale 0 evicted 0 bound 0 refused 0 eager 0 "
 	"agreed 0\n"
 	"verified 0 differed 0 unverified 0\n"
-	"kept dropped 0 unplayed 0 bytes 0 copies 0\n"
+	"kept dropped 0 evicted 0 unplayed 0 bytes 0 pool 0 copies 0\n"
 	"reason \"\"\n"
 	"output \"o\" elements 0 origin \"\"\n"
 	"live function 1 output 1 recording 2 block 1 size 5 call 9 tied\n"
@@ -149,7 +149,7 @@ Test(runner_text, holds_what_the_text_says)
 	cr_assert_str_eq(f->name, "f \"g\"");
 	cr_assert(f->mode == PHILOX_MODE_BACKWARD && !f->destroyed &&
 		  f[1].destroyed);
-	cr_assert(f->policy.again == PHILOX_NEVER && f->policy.bytes == 6);
+	cr_assert(f->policy.recordings == PHILOX_NEVER && f->policy.bytes == 6);
 	cr_assert(f->counts.missed_agreed == 9 && f->counts.unverified == 3);
 	cr_assert(f->counts.keys == 2 && f->counts.recordings == 2);
 	cr_assert_eq(f[1].outputs.first, 4);
@@ -179,13 +179,13 @@ static const struct misfit {
 	{"function 1", "function 2", "line 3: functions count from 1"},
 	{"there", "here", "line 3: 'there' or 'gone' expected"},
 	{"inputs 2", "inputs 1048577", "line 3: no further digit"},
-	{"moved record", "moved away",
-	 "line 4: 'limit' or 'record' or 'error'"},
-	{"after 3", "after 03", "line 4: no further digit"},
-	{"again never", "again 4294967295", "line 4: no further digit"},
+	{"refused error", "refused away", "line 4: 'eager' or 'error'"},
+	{"retry 3", "retry 03", "line 4: no further digit"},
+	{"recordings never", "recordings 4294967295",
+	 "line 4: no further digit"},
 	{"agreed 9", "agreed", "line 7: "},
 	{"input \"x\"", "input \"\"", "line 11: a name that is empty"},
-	{"automatic", "moving", "line 11: 'static' or 'copied' or 'automatic'"},
+	{"automatic", "moving", "line 11: 'automatic' or 'static' or 'copied'"},
 	{"key 2 size", "key 3 size", "line 16: keys count from 1"},
 	{"0a00ff", "0a00f", "line 16: a digit of 0-9 and a-f expected"},
 	{"0a00ff", "0A00ff", "line 16: a digit of 0-9 and a-f expected"},
@@ -266,9 +266,12 @@ Test(runner_text, that_does_not_fit_is_refused_by_line)
 
 Test(runner_text, of_a_newer_version_is_refused_as_such)
 {
-	FAILS(read_text("philox runner 2\nanything"), PHILOX_ERROR_UNSUPPORTED);
-	NAMES("line 1: the text has version 2, the newest this philox reads is "
-	      "1");
+	FAILS(read_text("philox runner 3\nanything"), PHILOX_ERROR_UNSUPPORTED);
+	NAMES("line 1: the text has version 3, the newest this philox reads is "
+	      "2");
+	FAILS(read_text("philox runner 1\nanything"), PHILOX_ERROR_UNSUPPORTED);
+	NAMES("line 1: the text has version 1, which this philox reads no "
+	      "more: it reads 2");
 }
 
 Test(runner_text, that_is_cut_is_refused_wherever_it_is)

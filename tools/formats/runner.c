@@ -315,6 +315,15 @@ static void read_runner_version(struct reader *reader)
 				   reader->version, RUNNER_TEXT_VERSION);
 		return;
 	}
+	if (reader->status == PHILOX_OK &&
+	    reader->version < RUNNER_TEXT_VERSION) {
+		reader->status = status_set(
+			PHILOX_ERROR_UNSUPPORTED,
+			"line 1: the text has version %" PRIu64
+			", which this philox reads no more: it reads %d",
+			reader->version, RUNNER_TEXT_VERSION);
+		return;
+	}
 	reader_end_line(reader);
 }
 

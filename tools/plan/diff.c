@@ -286,10 +286,12 @@ static int all_keys_differ(const char *function, const struct plan_function *a,
 static int functions_differ(const struct plan_function *a,
 			    const struct plan_function *b)
 {
+	const struct field *waste = fields_differ(plan_waste_fields, a, b);
 	char what[sizeof(struct journal_text) + 16];
 
 	snprintf(what, sizeof(what), "function %s", journal_name(a->name).text);
-	if (signatures_differ(what, a, b))
+	if (signatures_differ(what, a, b) ||
+	    values_differ(what, waste, spoken(waste), a, b))
 		return 1;
 	return all_keys_differ(what, a, b);
 }

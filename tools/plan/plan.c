@@ -292,6 +292,7 @@ static void json_plan_function(struct json *json,
 	json_object(json, "policy");
 	json_fields(json, policy_fields, &function->policy);
 	json_close(json);
+	json_fields(json, plan_waste_fields, function);
 	json_scripts(json, function);
 	json_array(json, "keys");
 	for (size_t i = 0; i < function->n_keys; i++)

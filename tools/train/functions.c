@@ -14,7 +14,6 @@
  * Recordings of a key that were never replayed: in its first step a function is
  * recorded for each layer and slot.
  */
-#define RECORDINGS_MAX 64
 
 #define VECTOR         16 /* products read whole vectors */
 
@@ -167,9 +166,7 @@ static void make_function(struct train_model *model, enum train_function_id id)
 	options.n_outputs = d->n_outputs;
 	options.params = d->values;
 	options.n_params = d->n_values;
-	options.policy.live = PHILOX_LIVE_RECORD;
 	options.policy.refused = PHILOX_REFUSED_ERROR;
-	options.policy.limit = RECORDINGS_MAX;
 	train_check(model,
 		    philox_function_create(model->runner->runner, &options,
 					   &function->function));

@@ -268,11 +268,11 @@ static int is_in(const void *address, size_t bytes, const void *base,
 	       bytes <= size - (at - begin);
 }
 
-/* Whether a recording may have an input copied. */
+/* Whether a recording may have an input copied, although an output is in it. */
 static int may_be_copied(const struct run *run, size_t index)
 {
-	return run->copied[index] ||
-	       run->function->inputs[index].kind != PHILOX_INPUT_STATIC;
+	return run->copied[index] || run->key->inputs[index].copied ||
+	       run->function->inputs[index].kind == PHILOX_INPUT_COPIED;
 }
 
 /*
@@ -329,6 +329,8 @@ static enum philox_status place_output(struct run *run, size_t index,
 	if (!is_in(made->address, made->bytes, run->inputs[at], input->bytes))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "ends beyond its input");
+	run->key->inputs[at].pinned |=
+		run->function->inputs[at].kind == PHILOX_INPUT_AUTOMATIC;
 	made->input = (uint32_t)at;
 	made->id = input->id; /* a handle's is looked up */
 	return PHILOX_OK;

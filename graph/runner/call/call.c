@@ -57,9 +57,6 @@ static enum philox_status agree_on_decision(const struct request *request,
 	const enum philox_call_kind wanted = decision->kind;
 	enum philox_status status = agree_on_kind(request, decision, wanted);
 
-	if (wanted == PHILOX_CALL_RECORD &&
-	    (status != PHILOX_OK || decision->kind != wanted))
-		decide_again(request, decision);
 	return status;
 }
 
@@ -170,11 +167,14 @@ static enum philox_status execute(const struct request *request,
 /* --- the end -------------------------------------------------------------- */
 
 /* What was recorded with an input in place is no use once that is copied. */
-static void note_inputs(const struct request *request)
+static void note_inputs(const struct request *request,
+			const struct decision *decision)
 {
 	struct philox_function *function = request->function;
 
-	if (!inputs_note(function, request->key, request->call))
+	if (!inputs_note(function, request->key, request->call,
+			 (enum philox_call_kind)request->call->kind,
+			 decision->expected))
 		return;
 	runner_post(function, PHILOX_LOG_INFO, "copied", PHILOX_CALL_NONE, NULL,
 		    0, "has automatic inputs that moved: they are copied");
@@ -183,14 +183,14 @@ static void note_inputs(const struct request *request)
 }
 
 /* A call that failed may leave a new key, but not one too many. */
-static void keep_limits(const struct request *request,
+static void keep_bounds(const struct request *request,
 			enum philox_status status)
 {
 	struct philox_function *function = request->function;
 	const uint32_t most = function->policy.keys;
 
 	if (status == PHILOX_OK)
-		limits_keep(function, request->key);
+		bounds_keep(function, request->key);
 	else if (request->key && request->fresh && most &&
 		 function->counts.keys > most)
 		key_drop(function, request->key);
@@ -202,7 +202,9 @@ static enum philox_status end_call(const struct request *request,
 {
 	struct philox_function *function = request->function;
 
-	keep_limits(request, status);
+	if (status == PHILOX_OK && !request->prepare)
+		note_inputs(request, decision);
+	keep_bounds(request, status);
 	if (decision->reason.written)
 		memcpy(function->reason, decision->reason.text,
 		       sizeof(function->reason));
@@ -314,7 +316,6 @@ static enum philox_status call_function(struct philox_function *function,
 	status = end_call(&request, &decision, run_steps(&request, &decision));
 	if (status != PHILOX_OK)
 		return status;
-	note_inputs(&request);
 	request.key->calls++;
 	retired_mark(function->runner, request.stream);
 	return PHILOX_OK;

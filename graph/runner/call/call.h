@@ -32,7 +32,7 @@ struct decision {
 	enum philox_call_kind kind;
 	struct recording *recording; /* to replay, or to be recorded again */
 	int refused;      /* the body, to be recorded, and may be run */
-	uint32_t limited; /* of the key, before */
+	int expected;     /* a plan has recordings of the key to be made again */
 	struct reason reason;
 };
 
@@ -42,7 +42,7 @@ struct decision {
  * what is no more, of which the thread's message says why; decide_is_stale()
  * tells whether a launch failed for that. The replay of a function that is
  * COLLECTIVE is decided only if its launch would not be refused. Errors:
- * ERROR_CAPTURE_UNSUPPORTED, ERROR_MISMATCH (PHILOX_MOVED_ERROR), those of
+ * ERROR_CAPTURE_UNSUPPORTED, ERROR_MISMATCH (a FIXED input moved), those of
  * eager_dry() and replay_ready().
  */
 enum philox_status decide(const struct request *request,
@@ -51,15 +51,6 @@ int decide_is_stale(const struct recording *recording,
 		    enum philox_status launched);
 enum philox_status decide_stale(const struct request *request,
 				struct decision *decision);
-
-/*
- * decide_again() is for a call that was decided to be recorded and is not, as
- * other processes want: the next one like it is decided in the same way, not
- * after as many calls as the policy says. Or processes that count from
- * different calls would never record together.
- */
-void decide_again(const struct request *request,
-		  const struct decision *decision);
 
 /*
  * decide_prepare() decides whether a call is recorded ahead: RECORD, REPLAY if

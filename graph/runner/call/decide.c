@@ -10,80 +10,24 @@
 #include "graph/runner/function/function.h"
 #include "graph/runner/call/call.h"
 
-/* --- too early, or too often ------------------------------------------------------ */
+/* --- recorded, or not ------------------------------------------------------ */
 
-/* The entry of the call's static addresses, or the oldest, for them. */
-static struct seen_call *find_seen(struct key *key, uint64_t hash)
-{
-	struct seen_call *seen;
-
-	for (size_t i = 0; i < SEEN_CALLS; i++)
-		if (key->seen[i].times && key->seen[i].hash == hash)
-			return &key->seen[i];
-	key->newest = (key->newest + 1) % SEEN_CALLS;
-	seen = &key->seen[key->newest];
-	*seen = (struct seen_call){.hash = hash};
-	return seen;
-}
-
-/* Whether the call has not come often enough to be worth a recording. */
-static int is_early(const struct request *request, struct decision *decision)
-{
-	struct philox_function *function = request->function;
-	const uint32_t after = function->policy.after;
-	struct seen_call *seen;
-
-	if (after <= 1)
-		return 0;
-	seen = find_seen(request->key,
-			 inputs_hash(function, request->key, request->call));
-	if (++seen->times >= after) {
-		seen->times = 0;
-		return 0;
-	}
-	function->counts.missed_early++;
-	reason_add(&decision->reason,
-		   "; it has come %" PRIu32 " time%s of %" PRIu32, seen->times,
-		   status_s(seen->times), after);
-	return 1;
-}
-
-/* Whether too many recordings of the key were never replayed. */
-static int is_limited(const struct request *request, struct decision *decision)
-{
-	struct philox_function *function = request->function;
-	struct key *key = request->key;
-	const uint32_t limit = function->policy.limit;
-
-	if (key->unplayed < limit ||
-	    (!limit && key->recordings == key->prepared))
-		return 0;
-	if (function->policy.again != PHILOX_NEVER &&
-	    key->limited >= function->policy.again) {
-		key->limited = 0;
-		return 0;
-	}
-	key->limited++;
-	function->counts.missed_limit++;
-	reason_add(&decision->reason,
-		   "; the limit of %" PRIu32 " recording%s that were never "
-		   "replayed is met",
-		   limit, status_s(limit));
-	key_log(function, request->key, LOGGED_LIMIT, "eager",
-		PHILOX_CALL_EAGER, NULL, decision->reason.text);
-	return 1;
-}
-
-/* One whose reason is written is recorded, or its body is run after all. */
+/* A call whose reason is written is recorded, if its key wastes none. */
 static void record_or_not(const struct request *request,
-			  struct decision *decision, int limited)
+			  struct decision *decision)
 {
-	decision->kind = PHILOX_CALL_RECORD;
-	if (request->key->expected.n) /* whatever `limit` and `after` say */
+	struct philox_function *function = request->function;
+	const char *why = request->key->expected.n
+				  ? NULL
+				  : bounds_hold(function, request->key);
+
+	decision->kind = why ? PHILOX_CALL_EAGER : PHILOX_CALL_RECORD;
+	if (!why)
 		return;
-	if (is_early(request, decision) ||
-	    (limited && is_limited(request, decision)))
-		decision->kind = PHILOX_CALL_EAGER;
+	function->counts.missed_bound++;
+	reason_add(&decision->reason, "; %s", why);
+	key_log(function, request->key, LOGGED_BOUND, "eager",
+		PHILOX_CALL_EAGER, NULL, decision->reason.text);
 }
 
 /* --- what is against recordings ------------------------------------------------------- */
@@ -189,35 +133,37 @@ static void decide_live(const struct request *request,
 		     "block %" PRIu64 " of its recording's memory holds an "
 		     "output that is not released",
 		     in_use->id);
-	if (function->policy.live == PHILOX_LIVE_RECORD)
-		record_or_not(request, decision, 1);
-	else
-		key_log(function, request->key, LOGGED_LIVE, "eager",
-			PHILOX_CALL_EAGER, NULL, decision->reason.text);
+	record_or_not(request, decision);
 }
 
 static enum philox_status decide_moved(const struct request *request,
 				       struct decision *decision)
 {
 	struct philox_function *function = request->function;
+	const struct recording *latest = request->key->by_use.newest;
 	char moved[400] = "";
 	const char *first =
-		request->key->latest
-			? inputs_moved(request->key->latest, request->call,
-				       moved, sizeof(moved))
-			: NULL;
+		inputs_moved(latest, request->call, moved, sizeof(moved));
 
 	function->counts.missed_moved++;
-	if (function->policy.moved == PHILOX_MOVED_ERROR)
+	if (inputs_fixed_moved(latest, request->call))
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "function '%s': inputs moved: %s",
 				  function->name, moved);
 	reason_write(&decision->reason, "its inputs moved: %.160s", moved);
 	key_log(function, request->key, LOGGED_MOVED, "moved", PHILOX_CALL_NONE,
 		first, moved);
-	record_or_not(request, decision,
-		      function->policy.moved == PHILOX_MOVED_LIMIT);
+	record_or_not(request, decision);
 	return PHILOX_OK;
+}
+
+static void decide_evicted(const struct request *request,
+			   struct decision *decision, const char *why)
+{
+	request->function->counts.missed_evicted++;
+	reason_write(&decision->reason,
+		     "its recording was evicted, for policy.%s", why);
+	record_or_not(request, decision);
 }
 
 static void decide_new(const struct request *request, struct decision *decision)
@@ -236,7 +182,7 @@ static void decide_new(const struct request *request, struct decision *decision)
 	else
 		reason_write(&decision->reason,
 			     "nothing was recorded under this key yet");
-	record_or_not(request, decision, 0);
+	record_or_not(request, decision);
 }
 
 static void decide_destroyed(const struct request *request,
@@ -245,7 +191,7 @@ static void decide_destroyed(const struct request *request,
 	request->function->counts.missed_stale++;
 	reason_write(&decision->reason,
 		     "what its recording uses was destroyed: %.160s", why);
-	record_or_not(request, decision, 0);
+	record_or_not(request, decision);
 }
 
 /* The body of a call that is recorded might be run: that obstacle is its own. */
@@ -269,6 +215,7 @@ static enum philox_status decide_missed(const struct request *request,
 					const char *stale)
 {
 	struct key *key = request->key;
+	const char *evicted;
 	enum philox_status status = function_refuse_capture(
 		request->function, request->call->stream);
 
@@ -292,6 +239,11 @@ static enum philox_status decide_missed(const struct request *request,
 		decide_live(request, decision, in_use);
 	} else if (stale) {
 		decide_destroyed(request, decision, stale);
+	} else if (!key->expected.n &&
+		   (evicted = evicted_find(request->function,
+					   inputs_hash(request->function, key,
+						       request->call)))) {
+		decide_evicted(request, decision, evicted);
 	} else if (key->recordings && !key->expected.n) {
 		return decide_moved(request, decision);
 	} else {
@@ -366,7 +318,7 @@ static void begin_decision(const struct request *request,
 	decision->kind = PHILOX_CALL_EAGER;
 	decision->recording = NULL;
 	decision->refused = 0;
-	decision->limited = request->key->limited;
+	decision->expected = request->key->expected.n != 0;
 }
 
 enum philox_status decide(const struct request *request,
@@ -421,17 +373,4 @@ void decide_prepare(const struct request *request, struct decision *decision)
 	else if (!key->wait &&
 		 !inputs_unrecordable(function, key, request->call))
 		decision->kind = PHILOX_CALL_RECORD;
-}
-
-void decide_again(const struct request *request,
-		  const struct decision *decision)
-{
-	struct philox_function *function = request->function;
-	struct key *key = request->key;
-	const uint32_t after = function->policy.after;
-
-	key->limited = decision->limited;
-	if (after > 1)
-		find_seen(key, inputs_hash(function, key, request->call))
-			->times = after - 1;
 }

@@ -207,10 +207,22 @@ static uint64_t count_bytes(const struct recording *recording)
 	       function->n_params *
 		       (sizeof(size_t) + sizeof(struct philox_state)) +
 	       recording->n_ranges * sizeof(struct block_range) +
+	       recording->n_pool_uses * sizeof(struct pool_use *) +
 	       recording->n_uses * sizeof(struct philox_launch_pass) +
 	       recording->n_entries * entry +
 	       pool_checkpoint_blocks(recording->checkpoint) * 64 +
 	       graph_bytes(recording->graph);
+}
+
+static enum philox_status reserve(struct recording *recording)
+{
+	struct philox_pool *pool = recording->function->runner->pool;
+	enum philox_status status;
+
+	pool_lock(pool);
+	status = recording_reserve(recording);
+	pool_unlock(pool);
+	return status;
 }
 
 static enum philox_status keep_all(struct recording *recording,
@@ -227,7 +239,7 @@ static enum philox_status keep_all(struct recording *recording,
 	if (status == PHILOX_OK)
 		status = keep_blocks(recording, run);
 	if (status == PHILOX_OK)
-		status = recordings_reserve(recording->function);
+		status = reserve(recording);
 	if (status != PHILOX_OK)
 		return status;
 	for (size_t i = 0; i < recording->function->n_outputs; i++)

@@ -204,7 +204,6 @@ static void complete_launch(struct recording *recording,
 
 	write_tickets(recording, call);
 	run_hand_out(function, call, recording->slots, recording->places);
-	recording->key->latest = recording;
 	recording->launched = 1;
 }
 

@@ -48,17 +48,22 @@ static enum philox_status check_input_info(const char *function,
 {
 	const struct philox_input_desc *input = part;
 
-	if (input->kind > PHILOX_INPUT_AUTOMATIC)
+	if (input->kind > PHILOX_INPUT_COPIED)
 		return refuse_part(function, "input", input->name,
 				   "has a kind that is not known");
 	if (input->flags &
-	    ~(uint32_t)(PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK))
+	    ~(uint32_t)(PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK |
+			PHILOX_INPUT_FIXED))
 		return refuse_part(function, "input", input->name,
 				   "has flags that are not known");
 	if (input->flags == PHILOX_INPUT_WRITE_BACK)
 		return refuse_part(
 			function, "input", input->name,
 			"has PHILOX_INPUT_WRITE_BACK without MUTATED");
+	if (input->flags & PHILOX_INPUT_FIXED &&
+	    input->kind == PHILOX_INPUT_COPIED)
+		return refuse_part(function, "input", input->name,
+				   "is PHILOX_INPUT_FIXED, but is copied");
 	if (input->alignment > ALIGNMENT_MAX ||
 	    (input->alignment & (input->alignment - 1)))
 		return refuse_part(
@@ -203,6 +208,12 @@ static enum philox_status check_agreement(
 				  "function '%s': policy.dry is not 0, but its "
 				  "body speaks to other processes, which may "
 				  "have no new key",
+				  options->name);
+	if (collective && options->policy.bytes)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': policy.bytes is not 0, but "
+				  "its body speaks to other processes, which "
+				  "may have other bytes",
 				  options->name);
 	return PHILOX_OK;
 }

@@ -22,6 +22,23 @@ extern const struct field policy_fields[];
 const char *policy_wrong(const struct philox_policy *policy);
 void policy_fill(struct philox_policy *policy);
 
+/*
+ * As plans and snapshots of version 1 have it. policy_of_1() makes it the
+ * policy that is like it; *fixed: and its inputs are FIXED. It names a field
+ * that nothing is like, NULL if there is none.
+ */
+struct policy_1 {
+	uint32_t moved, live, refused, limit, warmups, dry, after, again, retry,
+		keys, verify, differs;
+	uint64_t bytes;
+};
+
+enum { MOVED_ERROR_1 = 2 };
+
+extern const struct field policy_1_fields[];
+const char *policy_of_1(const struct policy_1 *old,
+			struct philox_policy *policy, int *fixed);
+
 /* Of struct philox_function_stats. */
 extern const struct field count_calls[], count_bodies[], count_prepared[],
 	count_misses[], count_verified[], count_kept[];
@@ -124,13 +141,49 @@ void key_log(const struct philox_function *function, struct key *key,
 void key_refuse(struct philox_function *function, struct key *key,
 		enum philox_call_kind kind, const char *reason);
 
-/* --- key.c: how many keys and bytes a function keeps ---------------------- */
+/* --- bounds: how many recordings, bytes and keys a function keeps --------- */
 
 /*
- * limits_keep() drops keys, but never this one, until the function is within
- * the limits of its policy, or no other key is left that would help.
+ * use_begin() has a recording be the one that was used last, of its function
+ * and its key; use_again() does that at each further use; use_end() takes it
+ * out. function_calls() is how many calls of a function succeeded.
  */
-void limits_keep(struct philox_function *function, const struct key *now);
+void use_begin(struct recording *recording);
+void use_again(struct recording *recording);
+void use_end(struct recording *recording);
+uint64_t function_calls(const struct philox_function *function);
+
+/*
+ * pool_uses_reserve() finds the extents of the pool that a recording writes: 0
+ * if there is no memory. pool_uses_begin() counts it as their user,
+ * pool_uses_end() no more, and frees what it has; pool_uses_free() is for one
+ * that was not counted. pool_uses_finish() is for a runner that ends.
+ */
+int pool_uses_reserve(struct recording *recording);
+void pool_uses_begin(struct recording *recording);
+void pool_uses_end(struct recording *recording);
+void pool_uses_free(struct recording *recording);
+void pool_uses_finish(struct philox_runner *runner);
+
+/*
+ * bounds_keep() evicts recordings and drops keys, but never what a call under
+ * this key has just used, until the function is within the bounds of its
+ * policy, or nothing is left that would help.
+ *
+ * bounds_hold() says why a call under a key is not recorded, since a bound is
+ * met and recordings were wasted; NULL: it may be.
+ */
+void bounds_keep(struct philox_function *function, struct key *now);
+const char *bounds_hold(const struct philox_function *function,
+			const struct key *key);
+
+/*
+ * evicted_find() is the field of the policy for which the recording of a call
+ * was evicted, by the hash of its inputs; NULL: it was not, or long ago.
+ * evicted_forget() is for when it is recorded again.
+ */
+const char *evicted_find(const struct philox_function *function, uint64_t hash);
+void evicted_forget(struct philox_function *function, uint64_t hash);
 
 /* --- inputs: the inputs of a call: static, copied, moved ------------------ */
 
@@ -140,14 +193,19 @@ enum philox_status inputs_check(const struct philox_function *function,
 
 /*
  * inputs_fit() checks that they have the sizes that they have under the key:
- * ERROR_INVALID. inputs_note() remembers them for the next call, and returns 1
- * if it has decided to copy one from now on.
+ * ERROR_INVALID. inputs_note() remembers them for the next call, which one that
+ * succeeded was executed as `kind`, and returns 1 if it has decided to copy one
+ * from now on. inputs_returned() is for a replay of another recording than the
+ * one before.
  */
 enum philox_status inputs_fit(const struct philox_function *function,
 			      const struct key *key,
 			      const struct philox_call *call);
 int inputs_note(struct philox_function *function, struct key *key,
-		const struct philox_call *call);
+		const struct philox_call *call, enum philox_call_kind kind,
+		int expected);
+void inputs_returned(struct key *key, const struct recording *from,
+		     const struct recording *to);
 
 /* inputs_misaligned() tells whether the body cannot use one where it is. */
 int inputs_misaligned(const struct philox_function *function,
@@ -184,6 +242,10 @@ const char *inputs_moved(const struct recording *recording,
 			 const struct philox_call *call, char *text,
 			 size_t size);
 
+/* inputs_fixed_moved() tells whether one of them is FIXED. */
+int inputs_fixed_moved(const struct recording *recording,
+		       const struct philox_call *call);
+
 /*
  * inputs_copy_in() copies those inputs on a stream that have a buffer, to it
  * (buffers NULL: none has one);
@@ -213,7 +275,7 @@ enum philox_status recording_make(struct philox_function *function,
 				  struct key *key,
 				  const struct philox_call *call,
 				  struct recording **recording);
-enum philox_status recordings_reserve(struct philox_function *function);
+enum philox_status recording_reserve(struct recording *recording);
 void recording_keep(struct recording *recording);
 void recording_played(struct recording *recording);
 void recording_retire(struct recording *recording, const char *why);
@@ -231,6 +293,9 @@ void recordings_free(struct philox_function *function);
  */
 int recording_is_stale(const struct recording *recording);
 int recording_is_spoiled(const struct recording *recording);
+
+/* recording_is_unplayed() tells whether none of its launches was a replay. */
+int recording_is_unplayed(const struct recording *recording);
 
 /*
  * recording_find() finds one of the key for a call, of several one whose memory

@@ -6,9 +6,6 @@
 #include <string.h>
 #include "graph/runner/function/function.h"
 
-/* An automatic input that has moved so often is copied. */
-#define AUTOMATIC_MOVES 2
-
 static int is_mutated(const struct philox_input_desc *input)
 {
 	return (input->flags & PHILOX_INPUT_MUTATED) != 0;
@@ -96,34 +93,78 @@ enum philox_status inputs_fit(const struct philox_function *function,
 	return PHILOX_OK;
 }
 
-static int note_input(const struct philox_input_desc *input,
-		      struct key_input *noted,
-		      const struct philox_call_input *now, int first)
+/* What may become a copy, and is none. */
+static int may_become_copied(const struct philox_input_desc *input,
+			     const struct key_input *noted)
 {
-	if (!first && noted->last != now->address)
-		noted->moves++;
-	noted->last = now->address;
-	noted->bytes = now->bytes;
-	if (input->kind != PHILOX_INPUT_AUTOMATIC || noted->copied ||
-	    noted->moves < AUTOMATIC_MOVES || is_lost(input))
+	return input->kind == PHILOX_INPUT_AUTOMATIC && !noted->copied &&
+	       !noted->pinned && !is_lost(input) &&
+	       !(input->flags & PHILOX_INPUT_FIXED);
+}
+
+/* Whether a recording from there on has an input at an address. */
+static int is_recorded_at(const struct recording *recording, size_t index,
+			  const void *address)
+{
+	for (; recording; recording = recording->links[USE_OF_KEY].older)
+		if (recording->statics[index] == address)
+			return 1;
+	return 0;
+}
+
+/* Returns whether it is copied from now on. */
+static int note_address(struct key_input *noted, const struct recording *before,
+			size_t index, const struct philox_call_input *now)
+{
+	if (before->statics[index] == now->address)
 		return 0;
-	noted->copied = 1;
-	return 1;
+	if (is_recorded_at(before->links[USE_OF_KEY].older, index,
+			   now->address)) {
+		noted->moves = 0;
+		return 0;
+	}
+	noted->moves++;
+	noted->copied = noted->moves >= PHILOX_AUTOMATIC_MOVES &&
+			now->bytes <= PHILOX_AUTOMATIC_BYTES;
+	return noted->copied;
+}
+
+static int note_addresses(const struct philox_function *function,
+			  struct key *key, const struct philox_call *call,
+			  const struct recording *before)
+{
+	int decided = 0;
+
+	for (size_t i = 0; i < call->n_inputs; i++)
+		if (may_become_copied(&function->inputs[i], &key->inputs[i]) &&
+		    !inputs_misaligned(function, call, i))
+			decided |= note_address(&key->inputs[i], before, i,
+						&call->inputs[i]);
+	return decided;
 }
 
 int inputs_note(struct philox_function *function, struct key *key,
-		const struct philox_call *call)
+		const struct philox_call *call, enum philox_call_kind kind,
+		int expected)
 {
-	const int first = !key->calls || key->inputs_unknown;
-	int decided = 0;
+	const struct recording *before = key->by_use.newest;
 
-	if (key->calls && !function->automatic)
-		return 0; /* where others were is asked by nobody */
-	for (size_t i = 0; i < call->n_inputs; i++)
-		decided |= note_input(&function->inputs[i], &key->inputs[i],
-				      &call->inputs[i], first);
-	key->inputs_unknown = 0;
-	return decided;
+	for (size_t i = 0; !key->calls && i < call->n_inputs; i++)
+		key->inputs[i].bytes = call->inputs[i].bytes;
+	if (kind == PHILOX_CALL_RECORD && before)
+		before = before->links[USE_OF_KEY].older;
+	if (kind == PHILOX_CALL_REPLAY || expected || !before ||
+	    !function->automatic)
+		return 0;
+	return note_addresses(function, key, call, before);
+}
+
+void inputs_returned(struct key *key, const struct recording *from,
+		     const struct recording *to)
+{
+	for (size_t i = 0; i < to->function->n_inputs; i++)
+		if (from->statics[i] != to->statics[i])
+			key->inputs[i].moves = 0;
 }
 
 int inputs_copied(const struct philox_function *function, const struct key *key,
@@ -216,6 +257,19 @@ const char *inputs_moved(const struct recording *recording,
 			  call->inputs[i].address, text, size);
 	}
 	return first;
+}
+
+int inputs_fixed_moved(const struct recording *recording,
+		       const struct philox_call *call)
+{
+	const struct philox_function *function = recording->function;
+
+	for (size_t i = 0; i < function->n_inputs; i++)
+		if (function->inputs[i].flags & PHILOX_INPUT_FIXED &&
+		    recording->statics[i] !=
+			    static_of(function, recording->key, call, i))
+			return 1;
+	return 0;
 }
 
 /* --- copies ------------------------------------------------------------------- */

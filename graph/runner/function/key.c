@@ -11,16 +11,13 @@ static void free_key(struct key *key)
 {
 	script_free(&key->script);
 	free(key->inputs);
-	free(key->seen);
 	free(key);
 }
 
 static int reserve_key(const struct philox_function *function, struct key *key)
 {
 	key->inputs = calloc(function->n_inputs + 1, sizeof(*key->inputs));
-	if (function->policy.after > 1)
-		key->seen = calloc(SEEN_CALLS, sizeof(*key->seen));
-	return key->inputs && (key->seen || function->policy.after <= 1);
+	return key->inputs != NULL;
 }
 
 struct key *key_new(const struct philox_function *function, const void *bytes,
@@ -78,8 +75,7 @@ static enum philox_status make_key(struct philox_function *function,
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
 	if (was_dropped(function, key->hash))
-		key->drop_reason =
-			"its key was forgotten, for a limit of the policy";
+		key->drop_reason = "its key was forgotten, for policy.keys";
 	link_key(function, key);
 	*out = key;
 	return PHILOX_OK;
@@ -175,82 +171,4 @@ void key_refuse(struct philox_function *function, struct key *key,
 	snprintf(key->refused, sizeof(key->refused), "%s", reason);
 	key_log(function, key, LOGGED_REFUSED, "not recorded", kind, NULL,
 		reason);
-}
-
-/* --- limits: how many keys and bytes a function keeps --------------------- */
-
-static int has_outputs(const struct recording *recording)
-{
-	const size_t n = recording->function->n_outputs;
-
-	for (size_t i = 0; i < n; i++)
-		if (recording->outputs[i].slot->live)
-			return 1;
-	return 0;
-}
-
-static void note_outputs(const struct philox_function *function)
-{
-	for (struct key *key = function->keys; key; key = key->next_in_function)
-		key->holds = 0;
-	for (struct recording *recording = function->recordings; recording;
-	     recording = recording->next_in_function)
-		recording->key->holds |= has_outputs(recording);
-}
-
-/* The one to go first; with `bytes` one that has recordings. NULL: none. */
-static struct key *least_recent(const struct philox_function *function,
-				const struct key *now, int bytes)
-{
-	struct key *found = NULL, *holds = NULL;
-
-	for (struct key *key = function->keys; key;
-	     key = key->next_in_function) {
-		struct key **best;
-
-		if (key == now ||
-		    (bytes && !key->recordings && !key->expected.n))
-			continue;
-		best = key->holds ? &holds : &found;
-		if (!*best || key->used < (*best)->used)
-			*best = key;
-	}
-	return found ? found : holds;
-}
-
-static void drop_one(struct philox_function *function, struct key *key,
-		     const char *what)
-{
-	runner_post(function, PHILOX_LOG_INFO, "dropped", PHILOX_CALL_NONE,
-		    NULL, 0,
-		    "forgets a key with %u recording%s, for the limit of %s",
-		    (unsigned)key->recordings, status_s(key->recordings), what);
-	if (key->recordings || key->expected.n || key->drop_reason)
-		function->dropped[function->n_dropped++ % DROPPED_KEYS] =
-			key->hash;
-	key_drop(function, key);
-	function->counts.keys_dropped++;
-}
-
-/* Those of a plan count before they are recorded again. */
-static uint64_t bytes_and_expected(const struct philox_function *function)
-{
-	return function->counts.bytes + function->expected_bytes;
-}
-
-void limits_keep(struct philox_function *function, const struct key *now)
-{
-	const struct philox_policy *policy = &function->policy;
-	struct key *key;
-
-	if ((!policy->keys || function->counts.keys <= policy->keys) &&
-	    (!policy->bytes || bytes_and_expected(function) <= policy->bytes))
-		return; /* as a rule */
-	note_outputs(function);
-	while (policy->keys && function->counts.keys > policy->keys &&
-	       (key = least_recent(function, now, 0)))
-		drop_one(function, key, "keys");
-	while (policy->bytes && bytes_and_expected(function) > policy->bytes &&
-	       (key = least_recent(function, now, 1)))
-		drop_one(function, key, "bytes");
 }

@@ -99,6 +99,7 @@ void recording_free(struct recording *recording)
 	free(recording->params);
 	free(recording->inputs);
 	free(recording->given);
+	pool_uses_free(recording);
 	free(recording);
 	status_restore(&kept);
 }
@@ -131,14 +132,12 @@ int recording_is_spoiled(const struct recording *recording)
 }
 
 /* What is expected of the key used the same regions. */
-static int has_stale(const struct key *key,
-		     const struct philox_function *function)
+static int has_stale(const struct key *key)
 {
-	const struct recording *recording = function->recordings;
+	const struct recording *recording = key->by_use.newest;
 
-	while (key->expected.n && recording &&
-	       (recording->key != key || !recording_is_stale(recording)))
-		recording = recording->next_in_function;
+	while (key->expected.n && recording && !recording_is_stale(recording))
+		recording = recording->links[USE_OF_KEY].older;
 	return key->expected.n && recording;
 }
 
@@ -147,13 +146,12 @@ void recordings_retire_useless(struct key *key,
 {
 	struct recording *recording, *next;
 
-	if (has_stale(key, function))
+	if (has_stale(key))
 		expected_end(key, function);
-	for (recording = function->recordings; recording; recording = next) {
-		next = recording->next_in_function;
-		if (recording->key == key &&
-		    (recording->spoiled || recording_is_stale(recording) ||
-		     recording_is_spoiled(recording)))
+	for (recording = key->by_use.oldest; recording; recording = next) {
+		next = recording->links[USE_OF_KEY].newer;
+		if (recording->spoiled || recording_is_stale(recording) ||
+		    recording_is_spoiled(recording))
 			recording_retire(recording,
 					 "what it used was destroyed");
 	}
@@ -161,23 +159,37 @@ void recordings_retire_useless(struct key *key,
 
 /* --- found -------------------------------------------------------------------------- */
 
-enum philox_status recordings_reserve(struct philox_function *function)
+enum philox_status recording_reserve(struct recording *recording)
 {
-	struct map *map = &function->recording_map;
+	struct map *map = &recording->function->recording_map;
 
-	return map_reserve(map, map->count + 1) ? PHILOX_OK
-						: no_memory(function);
+	return map_reserve(map, map->count + 1) && pool_uses_reserve(recording)
+		       ? PHILOX_OK
+		       : no_memory(recording->function);
+}
+
+/* What it is evicted for counts as waste again only if it was made on trial. */
+static void note_trial(struct recording *recording)
+{
+	const struct key *key = recording->key;
+
+	if (key->expected.n)
+		return;
+	recording->on_trial[USE_OF_KEY] = key->waste.patience != 0;
+	recording->on_trial[USE_OF_FUNCTION] =
+		recording->function->waste.patience != 0;
 }
 
 void recording_keep(struct recording *recording)
 {
 	struct philox_function *function = recording->function;
 
+	note_trial(recording);
 	expected_made(recording);
 	map_put(&function->recording_map, recording->hash, recording);
-	recording->next_in_function = function->recordings;
-	function->recordings = recording;
-	recording->key->latest = recording;
+	use_begin(recording);
+	pool_uses_begin(recording);
+	evicted_forget(function, recording->hash);
 	recording->key->drop_reason = NULL;
 	recording->key->recordings++;
 	recording->key->recorded += recording->bytes;
@@ -190,7 +202,7 @@ void recording_keep(struct recording *recording)
 	function->counts.unplayed++;
 }
 
-static int is_unplayed(const struct recording *recording)
+int recording_is_unplayed(const struct recording *recording)
 {
 	return !recording->replays && !recording->prepared &&
 	       !recording->expected;
@@ -198,23 +210,25 @@ static int is_unplayed(const struct recording *recording)
 
 void recording_played(struct recording *recording)
 {
-	if (is_unplayed(recording)) {
-		recording->key->unplayed--;
+	struct key *key = recording->key;
+
+	if (recording_is_unplayed(recording)) {
+		key->unplayed--;
 		recording->function->counts.unplayed--;
 	}
 	recording->replays++;
+	if (key->by_use.newest != recording)
+		inputs_returned(key, key->by_use.newest, recording);
+	use_again(recording);
 }
 
 /* No call finds it any more. */
 static void unlink_recording(struct recording *recording)
 {
-	struct philox_function *function = recording->function;
-	struct recording **link = &function->recordings;
-
-	map_remove(&function->recording_map, recording->hash, recording);
-	while (*link != recording)
-		link = &(*link)->next_in_function;
-	*link = recording->next_in_function;
+	map_remove(&recording->function->recording_map, recording->hash,
+		   recording);
+	pool_uses_end(recording);
+	use_end(recording);
 }
 
 void recording_retire(struct recording *recording, const char *why)
@@ -229,16 +243,14 @@ void recording_retire(struct recording *recording, const char *why)
 	key->prepared -= recording->prepared != 0;
 	function->counts.recordings--;
 	function->counts.bytes -= recording->bytes;
-	if (is_unplayed(recording)) {
+	if (recording_is_unplayed(recording)) {
 		key->unplayed--;
 		function->counts.unplayed--;
 	}
-	if (key->latest == recording)
-		key->latest = NULL;
 	if (why)
 		key->drop_reason = why;
 	recording->key = NULL;
-	recording->next_in_function = runner->leaving;
+	recording->next = runner->leaving;
 	runner->leaving = recording;
 }
 
@@ -250,10 +262,9 @@ void recordings_retire(struct key *key, struct philox_function *function,
 	if (key->expected.n && why)
 		key->drop_reason = why;
 	expected_end(key, function);
-	for (recording = function->recordings; recording; recording = next) {
-		next = recording->next_in_function;
-		if (recording->key == key)
-			recording_retire(recording, why);
+	for (recording = key->by_use.newest; recording; recording = next) {
+		next = recording->links[USE_OF_KEY].older;
+		recording_retire(recording, why);
 	}
 }
 
@@ -261,8 +272,8 @@ void recordings_free(struct philox_function *function)
 {
 	struct recording *recording;
 
-	while ((recording = function->recordings)) {
-		function->recordings = recording->next_in_function;
+	while ((recording = function->by_use.newest)) {
+		unlink_recording(recording);
 		recording_free(recording);
 	}
 	map_finish(&function->recording_map);
@@ -295,14 +306,9 @@ struct recording *recording_find(const struct philox_function *function,
 
 /* --- expected: recordings of a plan that are to be made again ------------- */
 
-/*
- * A key with neither, expected or made, is recorded, unless it is early: then
- * its body runs all the same.
- */
 int expected_warm_up(const struct key *key, const struct philox_policy *policy)
 {
-	return key->body_not_run && policy->warmups && !policy->dry &&
-	       (key->expected.n || policy->after <= 1);
+	return key->body_not_run && policy->warmups && !policy->dry;
 }
 
 /* While a key waits its body runs in any case. */
@@ -389,10 +395,10 @@ static void free_some(struct recording **list,
 	while ((recording = *list)) {
 		if ((function && recording->function != function) ||
 		    (!needed && is_needed(recording))) {
-			list = &recording->next_in_function;
+			list = &recording->next;
 			continue;
 		}
-		*list = recording->next_in_function;
+		*list = recording->next;
 		recording_free(recording);
 	}
 }

@@ -107,11 +107,10 @@ static void fill_key(const struct plan_key *from, struct key *key)
 	key->calls = from->calls;
 	key->warmups = from->warmups;
 	key->dry = from->dry;
-	key->limited = from->limited;
+	key->waste = from->waste;
 	key->wait = from->wait;
 	key->expected = from->expected;
 	key->body_not_run = body_has_not_run(from);
-	key->inputs_unknown = 1;
 	if (from->refused)
 		snprintf(key->refused, sizeof(key->refused), "%s",
 			 from->refused);
@@ -208,11 +207,13 @@ static void load_keys(const struct plan *plan, struct philox_runner *runner,
 	     function = function->next) {
 		keys_free(function);
 		function->expected_bytes = 0;
+		function->waste = (struct waste){0};
 	}
 	runner->calls = 0;
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		keys_replace(functions[i], made[i].list, &made[i].map);
 		functions[i]->expected_bytes = made[i].expected_bytes;
+		functions[i]->waste = plan->functions[i].waste;
 		made[i].list = NULL;
 		made[i].map = (struct map){0};
 		if (plan->functions[i].n_keys > runner->calls)

@@ -74,6 +74,7 @@ static void write_function(FILE *out, const struct plan_function *function)
 	fputs("policy", out);
 	fields_write(out, policy_fields, &function->policy, FIELDS_BY_NAME);
 	fputc('\n', out);
+	fields_write_line(out, "waste", plan_waste_fields, function);
 	write_scripts(out, function);
 	write_keys(out, function);
 }
@@ -332,9 +333,26 @@ static void read_key_script(struct plan_reader *reader, struct plan_key *key)
 	reader->named += key->script == reader->named;
 }
 
-static void check_recordings(struct plan_reader *reader,
-			     const struct expected *expected)
+/* A key of version 1 may have more recordings than one has now. */
+static void lessen(struct expected *expected, uint32_t most)
 {
+	const uint32_t n = expected->n;
+	const uint32_t unplayed = expected->unplayed;
+	const uint32_t less = n > most ? n - most : 0;
+
+	if (!less)
+		return;
+	expected->bytes = expected->bytes / n * most;
+	expected->n = most;
+	expected->unplayed -= less < unplayed ? less : unplayed;
+	if (expected->prepared > most - expected->unplayed)
+		expected->prepared = most - expected->unplayed;
+}
+
+static void check_recordings(struct plan_reader *reader,
+			     struct expected *expected)
+{
+	const uint32_t most = planned_function(reader)->policy.recordings;
 	struct reader *in = &reader->in;
 
 	if (expected->unplayed > expected->n ||
@@ -343,6 +361,13 @@ static void check_recordings(struct plan_reader *reader,
 			      expected->n, status_s(expected->n));
 	if (!expected->n && expected->bytes)
 		reader_refuse(in, "%s", "bytes of no recording");
+	if (in->status == PHILOX_OK && in->version == 1)
+		lessen(expected, most);
+	if (expected->n > most)
+		reader_refuse(in,
+			      "%" PRIu32 " recording%s, but a key has %" PRIu32
+			      " at most",
+			      expected->n, status_s(expected->n), most);
 	if (expected->bytes > PLAN_MOST - reader->bytes)
 		reader_refuse(in, "%s", "the bytes of all keys are too many");
 	else
@@ -355,7 +380,8 @@ static void read_key_line(struct plan_reader *reader, struct plan_key *key)
 
 	read_key_bytes(in, key);
 	read_key_script(reader, key);
-	fields_read(in, plan_key_fields, key, 0);
+	fields_read(in, in->version == 1 ? plan_key_1_fields : plan_key_fields,
+		    key, 0);
 	check_recordings(reader, &key->expected);
 	if (key->wait)
 		fields_read(in, plan_refused_fields, key, 0);
@@ -405,6 +431,12 @@ static int may_be_a_copy(const struct philox_input_desc *input)
 	       input->flags != PHILOX_INPUT_MUTATED;
 }
 
+static int is_automatic(const struct plan_function *function)
+{
+	return function->inputs[function->n_takes % function->n_inputs].kind ==
+	       PHILOX_INPUT_AUTOMATIC;
+}
+
 static void read_taken(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
@@ -419,6 +451,11 @@ static void read_taken(struct plan_reader *reader)
 		return;
 	}
 	fields_read(in, plan_input_fields, &read, 0);
+	if (in->version == 1)
+		read.moves = 0;
+	if (read.pinned &&
+	    (in->version == 1 || read.copied || !is_automatic(function)))
+		reader_refuse(in, "%s", "this input is not pinned");
 	if (read.copied &&
 	    !may_be_a_copy(
 		    &function->inputs[function->n_takes % function->n_inputs]))
@@ -503,13 +540,49 @@ static void read_part(struct plan_reader *reader, size_t index)
 		fields_free(part->fields, &read);
 }
 
+/* What nothing is like now is refused by name. */
+static void read_policy_1(struct reader *in, struct plan_function *function)
+{
+	struct policy_1 old = {0};
+	const char *unlike;
+	int fixed = 0;
+
+	fields_read(in, policy_1_fields, &old, FIELDS_BY_NAME);
+	if (in->status != PHILOX_OK)
+		return;
+	unlike = policy_of_1(&old, &function->policy, &fixed);
+	if (unlike)
+		in->status = status_set(PHILOX_ERROR_UNSUPPORTED,
+					"line %" PRIu64
+					": function '%s': nothing is like "
+					"policy.%s of version 1",
+					in->line, function->name, unlike);
+	for (size_t i = 0; fixed && i < function->n_inputs; i++)
+		if (function->inputs[i].kind == PHILOX_INPUT_STATIC)
+			function->inputs[i].flags |= PHILOX_INPUT_FIXED;
+}
+
+static void read_policy_2(struct reader *in, struct plan_function *function)
+{
+	fields_read(in, policy_fields, &function->policy, FIELDS_BY_NAME);
+	if (in->status == PHILOX_OK && !function->policy.recordings)
+		reader_refuse(in, "%s", "a key has 1 recording at least");
+	reader_end_line(in);
+	reader_expect(in, "waste");
+	fields_read(in, plan_waste_fields, function, 0);
+}
+
 static void read_policy(struct plan_reader *reader)
 {
+	struct reader *in = &reader->in;
+
 	if (!line_fits(reader, OF_VALUES))
 		return;
-	fields_read(&reader->in, policy_fields,
-		    &planned_function(reader)->policy, FIELDS_BY_NAME);
-	reader_end_line(&reader->in);
+	if (in->version == 1)
+		read_policy_1(in, planned_function(reader));
+	else
+		read_policy_2(in, planned_function(reader));
+	reader_end_line(in);
 	reader->section = OF_SCRIPTS;
 }
 

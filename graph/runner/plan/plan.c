@@ -103,20 +103,33 @@ const struct text_line plan_steps[PLAN_STEPS] = {
 const struct field plan_script_fields[] = {
 	{SIZE(plan_key, "script", script), .none = "none"}, FIELDS_END};
 
-const struct field plan_key_fields[] = {
-	{SIZE(plan_key, "calls", calls)},
-	{NUMBER(plan_key, "warmups", warmups), .most = UINT32_MAX - 1,
-	 .spoken = "warm-ups to come"},
-	{NUMBER(plan_key, "dry", dry), .most = DRY_MAX,
-	 .spoken = "dry warm-ups to come"},
-	{NUMBER(plan_key, "limited", limited), .spoken = "calls at the limit"},
-	{NUMBER(plan_key, "recordings", expected.n), .most = UINT32_MAX / 2},
-	{NUMBER(plan_key, "unplayed", expected.unplayed),
-	 .spoken = "never replayed"},
-	{NUMBER(plan_key, "prepared", expected.prepared)},
-	{SIZE(plan_key, "bytes", expected.bytes)},
-	{FIELD(TIMES, struct plan_key, wait, "wait")},
-	FIELDS_END};
+#define KEY_BEGIN                                                              \
+	{SIZE(plan_key, "calls", calls)},                                      \
+		{NUMBER(plan_key, "warmups", warmups), .most = UINT32_MAX - 1, \
+		 .spoken = "warm-ups to come"},                                \
+	{                                                                      \
+		NUMBER(plan_key, "dry", dry), .most = DRY_MAX,                 \
+					      .spoken = "dry warm-ups to come" \
+	}
+#define KEY_END                                                               \
+	{NUMBER(plan_key, "recordings", expected.n), .most = UINT32_MAX / 2}, \
+		{NUMBER(plan_key, "unplayed", expected.unplayed),             \
+		 .spoken = "never replayed"},                                 \
+		{NUMBER(plan_key, "prepared", expected.prepared)},            \
+		{SIZE(plan_key, "bytes", expected.bytes)},                    \
+		{FIELD(TIMES, struct plan_key, wait, "wait")}, FIELDS_END
+#define WASTE(type)                                                            \
+	{NUMBER(type, "wasted", waste.wasted)},                                \
+	{                                                                      \
+		NUMBER(type, "patience", waste.patience), .spoken = "its "     \
+								    "patience" \
+	}
+
+const struct field plan_key_fields[] = {KEY_BEGIN, WASTE(plan_key), KEY_END};
+const struct field plan_key_1_fields[] = {
+	KEY_BEGIN, {NUMBER(plan_key, "limited", limited)}, KEY_END};
+
+const struct field plan_waste_fields[] = {WASTE(plan_function), FIELDS_END};
 
 const struct field plan_refused_fields[] = {
 	{FIELD(NAME, struct plan_key, refused, "refused"),
@@ -127,6 +140,7 @@ const struct field plan_input_fields[] = {
 	{SIZE(key_input, NULL, bytes), .name = "bytes"},
 	{NUMBER(key_input, "moves", moves)},
 	{FIELD(MARK, struct key_input, copied, "copied")},
+	{FIELD(MARK, struct key_input, pinned, "pinned")},
 	FIELDS_END};
 
 const struct field plan_barred_fields[] = {

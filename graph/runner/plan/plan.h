@@ -14,25 +14,27 @@
 /*
  * Note [Plan]
  * ~~~~~~~~~~~
- *   philox plan 1
+ *   philox plan 2
  *   library "0.1.0"
  *   runner live 8192 mapped 2097152
  *   function "attention" forward flags 0
  *   input "x" static flags 0 alignment 16 elements 1
  *   output "y" elements 1
  *   value "rate" bytes 4
- *   policy moved limit live eager refused eager limit 5 warmups 1 dry 0 after 1
- *       again never retry 16 keys 0 verify 0 differs error bytes 0
+ *   policy refused eager recordings 64 warmups 1 dry 0 retry 16 keys 0 verify 0
+ *       differs error bytes 68719476736
+ *   waste wasted 0 patience 0
  *   script 0
  *   step forward "block.0" flags 0
  *   step alloc 4096 alignment 512
  *   step value 0
  *   step output 0 bytes 4096
- *   key 20000000 script 0 calls 7 warmups 0 dry 0 limited 0 recordings 2
- *       unplayed 1 prepared 0 bytes 6144 wait 0
+ *   key 20000000 script 0 calls 7 warmups 0 dry 0 wasted 0 patience 0
+ *       recordings 2 unplayed 1 prepared 0 bytes 6144 wait 0
  *   takes 4096 moves 0
- *   key 40000000 script none calls 3 warmups 0 dry 0 limited 0 recordings 0
- *       unplayed 0 prepared 0 bytes 0 wait 14 refused "it is of another size"
+ *   key 40000000 script none calls 3 warmups 0 dry 0 wasted 0 patience 0
+ *       recordings 0 unplayed 0 prepared 0 bytes 0 wait 14
+ *       refused "it is of another size"
  *   takes 8192 moves 0
  *   barred 9f86d081884c7d65 41 by "attention" alive for "it is of another size"
  *   checksum 0123456789abcdef bytes 910
@@ -42,8 +44,8 @@
  * spelling for the same contents. There is no address in it, no graph and no
  * number of a device. All lines (the longest are broken here), in this order:
  *
- *  philox plan V      The version, 1. A reader refuses a newer one, after which
- *                     anything may follow.
+ *  philox plan V      The version, 2. A reader refuses a newer one, after which
+ *                     anything may follow, and reads version 1, see below.
  *  library VERSION    The library that wrote it, as philox_version() says. No
  *                     other one loads it, but any can read it.
  *  runner live L mapped M
@@ -55,12 +57,13 @@
  *  input NAME static|copied|automatic flags F alignment A elements E
  *  output NAME elements E
  *  value NAME bytes B As the function was made, in order, without origins.
- *  policy moved limit|record|error live eager|record refused eager|error
- *      limit L warmups W dry D after A again A retry R keys K verify V
- *      differs error|eager bytes B
+ *  policy refused eager|error recordings R warmups W dry D retry R keys K
+ *      verify V differs error|eager bytes B
  *                     The whole policy, with the defaults put in: there 0 in
- *                     `limit` and `warmups` is what PHILOX_NEVER meant, and
- *                     "never" stands for 2^32 - 1 in all others.
+ *                     `warmups` is what PHILOX_NEVER meant, and "never" stands
+ *                     for 2^32 - 1 in `recordings` and `retry`.
+ *  waste wasted W patience P
+ *                     What the function wastes: struct waste.
  *  script N           What a body does under keys: different ones, numbered from
  *                     0 in the order in which the keys below name them first.
  *  step forward REGION flags F
@@ -72,20 +75,22 @@
  *                     that repeats its pass P, or is named at launch; N counts
  *                     its allocations, or the outputs or values of the function,
  *                     from 0, as P counts its passes.
- *  key HEX|- script N|none calls C warmups W dry D limited L recordings R
- *      unplayed U prepared P bytes B wait 0|N|never [refused WHY]
+ *  key HEX|- script N|none calls C warmups W dry D wasted W patience P
+ *      recordings R unplayed U prepared P bytes B wait 0|N|never [refused WHY]
  *                     A key, the one that was called longest ago first; "-" has
  *                     no bytes. How many calls succeeded, how many warm-ups and
- *                     dry ones are still to come, calls in a row that met the
- *                     limit, recordings, those of them that were never replayed
- *                     nor prepared, and those that were prepared, the bytes they
- *                     take. With `wait` other than 0 it says why the key waits
- *                     for its next recording. Keys that no call came to are left
- *                     out: the first one to fail there found nothing.
- *  takes BYTES moves M [copied]
+ *                     dry ones are still to come, what the key wastes, its
+ *                     recordings, at most as many as the policy says, those of
+ *                     them that were never replayed nor prepared, and those that
+ *                     were prepared, the bytes they take. With `wait` other than
+ *                     0 it says why the key waits for its next recording. Keys
+ *                     that no call came to are left out: the first one to fail
+ *                     there found nothing.
+ *  takes BYTES moves M [copied|pinned]
  *                     The inputs of the key above, in order, each: its size, how
- *                     often it was elsewhere than before, and whether an
- *                     automatic one is copied.
+ *                     often in a row it moved to where no recording had it, and
+ *                     whether an automatic one is copied, or must not be since
+ *                     an output is in it.
  *  barred REGION SERIAL by NAME alive|destroyed for WHY
  *                     Tickets of forwards that were not recorded, for a reason
  *                     that reaches their backwards: the oldest first, 64 at
@@ -96,14 +101,19 @@
  * Loading. As long as the body of a key has not run in this process, a call
  * that would be recorded, or would have been replayed, first warms it up (`dry`
  * of the policy, or `warmups`). Recordings of the plan are expected of their
- * key: a call without a recording is recorded as long as one is, whatever
- * `limit`, `after` and PHILOX_MOVED_ERROR say, and that recording counts as one
- * that was replayed, then as one that was prepared, then as one that was not
- * replayed, as many as there were of each. None are expected any more when the
- * recordings that they stand for would have been retired.
+ * key: a call without a recording is recorded as long as one is, whatever is
+ * wasted and whatever is FIXED, and that recording counts as one that was
+ * replayed, then as one that was prepared, then as one that was not replayed, as
+ * many as there were of each. None are expected any more when the recordings
+ * that they stand for would have been retired.
+ *
+ * Version 1. It has "limited L" in place of what a key wastes, no "waste" and no
+ * "pinned". Its policy has other fields (struct policy_1): see policy_of_1() for
+ * what they become. Its moves were counted otherwise, and begin at 0. A key that
+ * had more recordings than the policy says now has as many as that.
  */
 
-#define PLAN_VERSION   1
+#define PLAN_VERSION   2
 #define PLAN_NO_SCRIPT SIZE_MAX
 #define PLAN_MOST      (UINT64_MAX / 2)
 
@@ -117,7 +127,9 @@ struct plan_key {
 	size_t size;
 	size_t script; /* PLAN_NO_SCRIPT: none */
 	uint64_t calls;
-	uint32_t warmups, dry, limited, wait;
+	uint32_t warmups, dry, wait;
+	uint32_t limited; /* of version 1, and means nothing now */
+	struct waste waste;
 	struct expected expected; /* its recordings */
 	char *refused;            /* why it waits; NULL: it does not */
 };
@@ -130,9 +142,10 @@ struct plan_function {
 	struct philox_param_desc *params;
 	size_t n_inputs, n_outputs, n_params;
 	struct philox_policy policy;
+	struct waste waste;
 	struct plan_script *scripts;
 	struct plan_key *keys;
-	struct key_input *takes; /* the inputs of all keys; `last` is NULL */
+	struct key_input *takes; /* the inputs of all keys */
 	size_t n_scripts, n_keys, n_takes;
 };
 
@@ -173,7 +186,8 @@ const void *plan_part_at(const struct plan_part *part,
 #define PLAN_STEPS (STEP_VALUE + 1)
 extern const struct text_line plan_steps[PLAN_STEPS];
 extern const struct field plan_peak_fields[], plan_function_fields[],
-	plan_script_fields[], plan_key_fields[], plan_refused_fields[],
+	plan_waste_fields[], plan_script_fields[], plan_key_fields[],
+	plan_key_1_fields[], plan_refused_fields[],
 	plan_input_fields[], plan_barred_fields[];
 
 /*

@@ -42,7 +42,7 @@ static struct plan_key plan_of(struct key *key)
 		.calls = key->calls,
 		.warmups = key->warmups,
 		.dry = key->dry,
-		.limited = key->limited,
+		.waste = key->waste,
 		.wait = key->wait,
 		.expected = {.n = key->recordings + key->expected.n,
 			     .unplayed = key->unplayed + key->expected.unplayed,
@@ -53,10 +53,8 @@ static struct plan_key plan_of(struct key *key)
 
 static void take_inputs(struct plan_function *to, const struct key *key)
 {
-	for (size_t i = 0; i < to->n_inputs; i++) {
-		to->takes[to->n_takes] = key->inputs[i];
-		to->takes[to->n_takes++].last = NULL;
-	}
+	for (size_t i = 0; i < to->n_inputs; i++)
+		to->takes[to->n_takes++] = key->inputs[i];
 }
 
 /* The script is the next one, unless it is known. */
@@ -125,6 +123,7 @@ static enum philox_status take_function(struct plan_function *to,
 	size_t n;
 
 	*to = plan_signature(function);
+	to->waste = function->waste;
 	keys = sort_keys(function, &n);
 	if (!keys)
 		return plan_no_room();

@@ -321,7 +321,7 @@ static void copy_recording(struct text_copying *copying,
 	to->key = key_place(copying, recording->key) + 1;
 	to->replays = recording->replays;
 	to->prepared = recording->prepared != 0;
-	to->bytes = recording->bytes;
+	to->bytes = recording->bytes + recording->alone;
 	to->passes = recording->n_uses;
 	to->sources.first = copying->text->n_sources;
 	to->sources.n = recording->function->n_inputs;
@@ -329,26 +329,35 @@ static void copy_recording(struct text_copying *copying,
 	copy_ranges(copying, recording, to);
 }
 
-/* The function has them newest first. */
+static int by_number(const void *one, const void *other)
+{
+	const struct recording *const *a = one, *const *b = other;
+
+	return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
+}
+
 static void copy_recordings(struct text_copying *copying,
 			    const struct philox_function *function,
 			    struct text_function *to)
 {
 	struct runner_text *text = copying->text;
 	const struct recording **order;
-	const struct recording *recording = function->recordings;
+	const struct recording *recording = function->by_use.newest;
 	size_t n = 0;
 
 	order = calloc((size_t)function->counts.recordings + 1, sizeof(*order));
 	copying->failed |= !order;
-	for (; order && recording; recording = recording->next_in_function)
+	for (; order && recording;
+	     recording = recording->links[USE_OF_FUNCTION].older)
 		order[n++] = recording;
+	if (n)
+		qsort(order, n, sizeof(*order), by_number);
 	to->recordings.first = text->n_recordings;
 	to->recordings.n = n;
-	while (n--) {
+	for (size_t i = 0; i < n; i++) {
 		struct text_recording made = {.number = 0}, *row;
 
-		copy_recording(copying, order[n], &made);
+		copy_recording(copying, order[i], &made);
 		row = text_row(copying, &text->recordings, &text->n_recordings,
 			       sizeof(*row));
 		if (!row)

@@ -15,18 +15,18 @@
 /*
  * Note [Runner snapshot]
  * ~~~~~~~~~~~~~~~~~~~~~~
- *   philox runner 1
+ *   philox runner 2
  *   runner "model" mode plain calls 9 made 2 functions 1 live 1
  *   function 1 "layer" there forward flags 0 inputs 1 outputs 1 values 0
  *       keys 1 recordings 2
- *   policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0
- *       after 1 again never retry 16 keys 0 verify 0 differs error bytes 0
+ *   policy refused eager recordings 64 warm-ups 1 dry 0 retry 16 keys 0
+ *       verify 0 differs error bytes 68719476736
  *   calls eager 0 warm-up 1 record 2 replay 6 failed 0
  *   bodies 3 dry 0 checking 0 prepared 0
- *   misses new 1 moved 1 live 0 stale 0 early 0 limit 0 refused 0 eager 0
+ *   misses new 1 moved 1 live 0 stale 0 evicted 0 bound 0 refused 0 eager 0
  *       agreed 0
  *   verified 0 differed 0 unverified 0
- *   kept dropped 0 unplayed 0 bytes 4096 copies 0
+ *   kept dropped 0 evicted 0 unplayed 0 bytes 4096 pool 0 copies 0
  *   reason "its inputs moved: input 'x' from 0x.."
  *   input "x" static flags 0 alignment 16 elements 3 origin "model.c:12"
  *   output "y" elements 3 origin ""
@@ -56,8 +56,9 @@
  * on each device, but for what Note [Snapshot] says of the pool, and for
  * `bytes` of recordings, of which a device may need some for itself. All lines:
  *
- *  philox runner V    The version, 1. A reader refuses a newer one, after which
- *                     anything may follow.
+ *  philox runner V    The version, 2. A reader refuses a newer one, after which
+ *                     anything may follow, and version 1, whose policy had other
+ *                     fields.
  *  runner NAME mode plain|eager|verify calls C made M functions F live L
  *                     PHILOX_RUNNER when it was made; the calls that began, the
  *                     recordings that were ever made; how many functions and
@@ -69,7 +70,7 @@
  *                     down to `reason` follow each, then its inputs, outputs,
  *                     values, keys and recordings.
  *  policy ...         As it is in force (struct philox_policy): `never` is
- *                     PHILOX_NEVER, and a `limit` of 0 too.
+ *                     PHILOX_NEVER.
  *  calls ... bodies ... misses ... verified ... kept ...
  *                     As in struct philox_function_stats.
  *  reason TEXT        Why the last call that ran the body did so, "" if there was
@@ -118,7 +119,7 @@
  *  checksum H bytes B As in a saved context. Nothing follows.
  */
 
-#define RUNNER_TEXT_VERSION  1
+#define RUNNER_TEXT_VERSION  2
 #define RUNNER_TEXT_KEY_MAX  4096
 #define RUNNER_TEXT_PART_MAX (1u << 20) /* inputs, outputs, values */
 

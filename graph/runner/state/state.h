@@ -135,35 +135,54 @@ struct script {
 
 /* --- keys and recordings --------------------------------------------------- */
 
+/*
+ * Recordings in the order of their last use: those of a function, and those of
+ * a key.
+ */
+enum { USE_OF_FUNCTION, USE_OF_KEY, USE_LISTS };
+
+struct use_list {
+	struct recording *newest, *oldest;
+};
+
+struct use_links {
+	struct recording *newer, *older;
+};
+
+/* How a key, or a function, wastes recordings: see struct philox_policy. */
+struct waste {
+	uint32_t wasted;   /* recordings that were evicted and never replayed,
+			      less the others, since `patience` grew */
+	uint32_t patience; /* calls without a recording's use until it may be
+			      evicted; 0: none */
+};
+
 /* What is known of an input under a key. */
 struct key_input {
-	const void *last; /* where it was in the last call */
 	size_t bytes;
-	uint32_t moves; /* how often it was elsewhere than the call before */
+	uint32_t moves; /* in a row, to where no recording of the key had it */
 	int copied;     /* an automatic one that moved too often */
+	int pinned;     /* an output is in it: it is not copied */
 };
 
 enum logged {
 	LOGGED_MOVED = 1,
-	LOGGED_LIVE = 2,
-	LOGGED_LIMIT = 4,
+	LOGGED_BOUND = 4,
 	LOGGED_REFUSED = 8,
 	LOGGED_UNVERIFIED = 16,
 	LOGGED_RANDOM = 32,
 	LOGGED_AGREED = 64
 };
 
-/* A set of static addresses that was not recorded, and how often it came. */
-struct seen_call {
-	uint64_t hash;
-	uint32_t times; /* 0: the entry is free */
-};
-
-enum { SEEN_CALLS = 64 };
-
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
 
-enum { DROPPED_KEYS = 64 };
+enum { DROPPED_KEYS = 64, EVICTED_CALLS = 256 };
+
+/* A recording that was evicted, by its hash. */
+struct evicted_call {
+	uint64_t hash;
+	const char *why; /* the policy's field; NULL: the entry is free */
+};
 
 /* Recordings that a key had when its plan was saved, and that are to be made
  * again: see Note [Plan] in graph/runner/plan/plan.h. */
@@ -178,21 +197,18 @@ struct key {
 	uint64_t hash;
 	struct script script;
 	struct key_input *inputs;
-	struct recording *latest; /* replayed or recorded last */
-	uint64_t calls;           /* that succeeded */
+	struct use_list by_use; /* its recordings */
+	uint64_t calls;         /* that succeeded */
 	uint64_t used;            /* the last call of it, of the runner's */
 	uint32_t warmups, dry;    /* still to come */
 	uint32_t wait;            /* calls until recording is tried again */
-	uint32_t limited;         /* calls that met the limit in a row */
+	struct waste waste;
 	uint32_t recordings, unplayed;
 	uint32_t prepared; /* recordings that were prepared */
 	uint64_t recorded; /* bytes of its recordings */
 	struct expected expected;
 	int body_not_run; /* of a plan, and its body has not run in this process */
-	int inputs_unknown; /* of a plan: where its inputs were is not known */
-	int holds; /* outputs of its recordings are live: for limits_keep() */
-	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
-	size_t newest;
+	int holds; /* outputs of its recordings are live: for bounds_keep() */
 	unsigned logged;   /* enum logged: decisions that were logged */
 	char refused[256]; /* why recording waits */
 	const char
@@ -232,9 +248,19 @@ struct recorded_source {
 	uint64_t id;        /* of other memory: the caller's */
 };
 
+/* An extent of a runner's pool that recordings write. */
+struct pool_use {
+	uint64_t extent; /* its number */
+	size_t bytes;
+	size_t users;          /* recordings */
+	uintptr_t users_mixed; /* their addresses, xor-ed: of one, that one's */
+};
+
 struct recording {
-	uint64_t number;                    /* in its runner, from 1 */
-	struct recording *next_in_function; /* of the function */
+	uint64_t number;        /* in its runner, from 1 */
+	struct recording *next; /* of those that are leaving */
+	struct use_links links[USE_LISTS];
+	uint64_t key_call, function_call; /* before the last one that used it */
 	struct philox_function *function;
 	struct key *key;
 	uint64_t hash;
@@ -256,9 +282,13 @@ struct recording {
 	const void **inputs; /* of each: where it was */
 	struct philox_state *given; /* of each value: its bytes */
 	uint64_t replays;
-	uint64_t bytes; /* see struct philox_function_stats */
+	uint64_t bytes;        /* see struct philox_function_stats */
+	struct pool_use **pool_uses; /* of the pool, that it writes */
+	size_t n_pool_uses;
+	uint64_t alone; /* bytes of those that only it writes */
 	int prepared;   /* not by a call */
 	int expected;   /* one was expected: counts as one that was replayed */
+	int on_trial[USE_LISTS]; /* made while its list had some patience */
 	int spoiled;    /* the device refused to launch it */
 	int launched;   /* at least once */
 	uint64_t settled; /* the last time its checkpoint was needed */
@@ -289,8 +319,11 @@ struct philox_function {
 	struct map key_map; /* by their hashes, as the next one */
 	struct key *keys;
 	struct map recording_map;
-	struct recording *recordings;
+	struct use_list by_use;  /* its recordings */
+	struct waste waste;
 	uint64_t expected_bytes; /* of all keys */
+	struct evicted_call evicted[EVICTED_CALLS]; /* the latest */
+	uint64_t n_evicted;              /* ever */
 	uint64_t
 		dropped[DROPPED_KEYS]; /* the latest keys that were dropped with
 				     recordings, for the limits, by hash */
@@ -422,6 +455,7 @@ struct philox_runner {
 	_Atomic(struct output_tie *) untied; /* see Locks above */
 	struct output_tie *ties;             /* by the context's lock */
 
+	struct map pool_uses; /* of the pool, that recordings write */
 	struct recording *leaving; /* not launched any more */
 	struct recording *left;    /* ... before `last` was recorded */
 	philox_event last;

@@ -210,49 +210,63 @@ RUNNER_PROMISE(runner_agree, has_no_warm_up_owed_after_those_of_others)
 	AGREED(&team, x[1], 0, PHILOX_CALL_RECORD, "33");
 }
 
-/* ... and so the others may count calls from another one than this. */
+/* ... whatever this one has wasted meanwhile. */
 RUNNER_PROMISE(runner_agree, wants_to_record_until_others_do)
 {
 	struct team team;
-	uint32_t *x = make_words(f, 3);
+	uint32_t *x[4];
 	struct layer_call call;
 
-	make_team(&team, f, r, "after",
-		  &(struct philox_policy){.after = 3, .warmups = PHILOX_NEVER});
+	for (uint32_t i = 0; i < 4; i++)
+		x[i] = make_words(f, i);
+	make_team(&team, f, r, "again",
+		  &(struct philox_policy){.recordings = 1,
+					  .warmups = PHILOX_NEVER});
+	AGREED(&team, x[0], 0, PHILOX_CALL_RECORD, "33");
 	team.others = PHILOX_CALL_EAGER;
-	AGREED(&team, x, 0, PHILOX_CALL_EAGER, "1");
-	AGREED(&team, x, 0, PHILOX_CALL_EAGER, "1");
-	AGREED(&team, x, 0, PHILOX_CALL_EAGER, "3");
-	AGREED(&team, x, 0, PHILOX_CALL_EAGER, "3");
+	AGREED(&team, x[1], 0, PHILOX_CALL_EAGER, "3");
+	AGREED(&team, x[1], 0, PHILOX_CALL_EAGER, "3");
 	team.others = PHILOX_CALL_NONE;
-	call = new_call(&team.layer, x, 0);
+	call = new_call(&team.layer, x[2], 0);
 	FAILS(try_call(&team.layer, &call), PHILOX_ERROR_STATE);
 	ASKED(&team, "3");
 	team.others = PHILOX_CALL_REPLAY;
-	AGREED(&team, x, 0, PHILOX_CALL_RECORD, "33");
-	AGREED(&team, x, 0, PHILOX_CALL_REPLAY, "4");
+	AGREED(&team, x[1], 0, PHILOX_CALL_RECORD, "33");
+	AGREED(&team, x[1], 0, PHILOX_CALL_REPLAY, "4");
+	AGREED(&team, x[0], 0, PHILOX_CALL_EAGER, "1");
 }
 
-RUNNER_PROMISE(runner_agree, wants_to_record_again_until_others_do)
+/* Bytes are each process's own; numbers of recordings are not. */
+RUNNER_PROMISE(runner_agree, counts_recordings_and_no_bytes)
 {
 	struct team team;
-	uint32_t *x[8];
+	struct philox_function_desc options;
+	struct philox_function *function;
+	uint32_t *x[40];
 
-	for (uint32_t i = 0; i < 8; i++)
-		x[i] = make_words(f, i);
-	make_team(&team, f, r, "again",
-		  &(struct philox_policy){.limit = PHILOX_NEVER,
-					  .again = 2,
+	make_team(&team, f, r, "layer",
+		  &(struct philox_policy){.recordings = 2,
 					  .warmups = PHILOX_NEVER});
-	AGREED(&team, x[0], 0, PHILOX_CALL_RECORD, "33");
-	AGREED(&team, x[1], 0, PHILOX_CALL_EAGER, "1");
-	AGREED(&team, x[2], 0, PHILOX_CALL_EAGER, "1");
-	team.others = PHILOX_CALL_EAGER;
-	AGREED(&team, x[3], 0, PHILOX_CALL_EAGER, "3");
-	AGREED(&team, x[4], 0, PHILOX_CALL_EAGER, "3");
-	team.others = PHILOX_CALL_REPLAY;
-	AGREED(&team, x[5], 0, PHILOX_CALL_RECORD, "33");
-	AGREED(&team, x[6], 0, PHILOX_CALL_EAGER, "1");
+	options = team_options("other", &team);
+	options.policy.bytes = 1 << 20;
+	SAYS(philox_function_create(r, &options, &function),
+	     PHILOX_ERROR_INVALID,
+	     "function 'other': policy.bytes is not 0, but its body speaks to "
+	     "other processes, which may have other bytes");
+	for (uint32_t i = 0; i < 40; i++) {
+		struct layer_call call;
+
+		x[i] = make_words(f, i);
+		call = new_call(&team.layer, x[i], 0);
+		call.call.key = &i;
+		OK(try_call(&team.layer, &call));
+		release_outputs(&team.layer, &call);
+		OK(philox_ticket_release(team.layer.region, f->stream,
+					 call.use.ticket));
+		team.asked[0] = '\0';
+	}
+	cr_assert_eq(counts_of(&team.layer).recordings, 32, "16 times 2");
+	cr_assert_eq(counts_of(&team.layer).evicted, 8);
 }
 
 /* --- after a capture ------------------------------------------------------ */

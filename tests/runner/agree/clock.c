@@ -139,9 +139,7 @@ static struct decided *play(struct fixture *f, struct philox_runner *r,
 			    uint32_t *const x[PLACES], enum clock clock,
 			    int delays)
 {
-	const struct philox_policy policy = {.limit = 2,
-					     .after = 2,
-					     .again = 9,
+	const struct philox_policy policy = {.recordings = 2,
 					     .retry = 5,
 					     .keys = KEYS - 1,
 					     .bytes = 1 << 16};

@@ -95,8 +95,7 @@ RUNNER_PROMISE(runner_agree_errors, of_inputs_that_must_not_move_are_told)
 	uint32_t *x = make_words(f, 3);
 	struct layer_call call;
 
-	make_team(&team, f, r, "layer",
-		  &(struct philox_policy){.moved = PHILOX_MOVED_ERROR});
+	make_fixed_team(&team, f, r, "layer");
 	settle(&team.layer, x, 0);
 	team.asked[0] = '\0';
 	call = new_call(&team.layer, make_words(f, 4), 0);

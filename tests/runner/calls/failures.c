@@ -347,8 +347,13 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "input 1");
 	inputs[1] = (struct philox_input_desc){.name = "b", .kind = 3};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input_desc){.name = "b", .flags = 4};
+	inputs[1] = (struct philox_input_desc){.name = "b", .flags = 8};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
+	inputs[1] = (struct philox_input_desc){.name = "b",
+					       .kind = PHILOX_INPUT_COPIED,
+					       .flags = PHILOX_INPUT_FIXED};
+	REFUSED((options.inputs = inputs, options.n_inputs = 2),
+		"input 'b' is PHILOX_INPUT_FIXED, but is copied");
 	inputs[1] = (struct philox_input_desc){.name = "b", .flags = 2};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
 	inputs[1] = (struct philox_input_desc){.name = "b", .alignment = 3};
@@ -368,8 +373,6 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	output.reserved = 1;
 	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
 	REFUSED((options.params = &value, options.n_params = 1), "'v'");
-	REFUSED(options.policy.moved = 3, "policy.moved");
-	REFUSED(options.policy.live = 2, "policy.live");
 	REFUSED(options.policy.refused = 2, "policy.refused");
 	REFUSED(options.policy.dry = 1001, "policy.dry");
 	REFUSED(options.policy.dry = PHILOX_NEVER, "policy.dry");

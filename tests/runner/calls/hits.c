@@ -123,7 +123,7 @@ static void describe_busy(struct busy *busy, const char *name)
 	options.n_outputs = busy->outputs;
 	options.params = values;
 	options.n_params = busy->values;
-	options.policy.limit = busy->limit;
+	options.policy.recordings = busy->limit;
 	OK(philox_function_create(busy->r, &options, &busy->function));
 	free(inputs);
 }

@@ -54,25 +54,25 @@ RUNNER_PROMISE(runner_inputs, that_are_copied_may_be_anywhere)
 	cr_assert_eq(counts_of(&layer).recordings, 1);
 }
 
-RUNNER_PROMISE(runner_inputs,
-	       that_are_automatic_are_copied_once_they_moved_twice)
+RUNNER_PROMISE(runner_inputs, that_are_automatic_are_copied_once_they_move_often)
 {
+	enum { MOVES = PHILOX_AUTOMATIC_MOVES };
 	struct layer layer = make_layer(f, r, "layer");
-	const struct philox_input_desc input = {.name = "x",
-						.kind = PHILOX_INPUT_AUTOMATIC};
-	uint32_t *x[4];
+	const struct philox_input_desc input = {.name = "x"};
+	uint32_t *x[MOVES + 2];
 
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < MOVES + 2; i++)
 		x[i] = make_words(f, i);
-	log_texts(f);
 	make_with_input(&layer, r, "layer", &input);
 	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
-	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
-	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+	for (int i = 0; i < MOVES; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_RECORD);
 	cr_assert_eq(counts_of(&layer).copies, 0);
-	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).recordings, MOVES);
+	log_texts(f);
+	KIND(&layer, x[MOVES], 0, PHILOX_CALL_RECORD);
 	LOGGED("copied|-|-|function 'layer' has automatic inputs");
-	KIND(&layer, x[3], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[MOVES + 1], 0, PHILOX_CALL_RECORD);
 	for (int i = 0; i < 8; i++)
 		KIND(&layer, x[i % 4], 0, PHILOX_CALL_REPLAY);
 	cr_assert_eq(counts_of(&layer).recordings, 1);

@@ -60,8 +60,7 @@ static void in_each_kind(struct fixture *f, struct philox_runner *r,
 	layer.hook = take;
 	make_function_under(
 		&layer, r, name,
-		&(struct philox_policy){.refused = PHILOX_REFUSED_ERROR,
-					.limit = PHILOX_NEVER});
+		&(struct philox_policy){.refused = PHILOX_REFUSED_ERROR});
 	when = PHILOX_CALL_NONE;
 	takes_it(f, &layer, x, 0); /* in a warm-up */
 	takes_it(f, &layer, x, 1); /* in a prepared recording */
@@ -73,7 +72,7 @@ static void in_each_kind(struct fixture *f, struct philox_runner *r,
 	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 	way = how;
-	takes_it(f, &layer, make_words(f, 4), 0); /* in an eager call */
+	takes_it(f, &layer, make_words(f, 4), 0); /* in a further one */
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 }
 

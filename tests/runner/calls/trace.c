@@ -111,7 +111,7 @@ static void moving_calls(void)
 	r = make_runner_of(&f, "runner", 0);
 	layer = make_layer(&f, r, "a");
 	options = layer_options("a", &layer);
-	options.policy.limit = 2;
+	options.policy.recordings = 1;
 	make_function_of(&layer, r, &options);
 	for (uint32_t i = 0; i < 4; i++)
 		call_forward(&layer, make_words(&f, i), 1);
@@ -127,8 +127,8 @@ Test(runner_trace, a_miss_has_all_of_its_reasons)
 	in = read_text(trace);
 	TIMES(1, in, "\"name\":\"miss: new\"");
 	TIMES(1, in, "\"name\":\"miss: moved\"");
-	TIMES(1, in, "\"name\":\"miss: moved,limit\"");
-	TIMES(1, in, "\"miss\":\"moved,limit\"");
+	TIMES(1, in, "\"name\":\"miss: moved,bound\"");
+	TIMES(1, in, "\"miss\":\"moved,bound\"");
 }
 
 Test(runner_trace, a_journal_has_neither_calls_nor_addresses)

@@ -251,10 +251,10 @@ static void open_world(struct fixture *f, struct philox_runner *r)
 	w.runner = r;
 	w.x = make_words(f, 3);
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
-		const struct philox_policy policy = {.live = i % 2,
+		const struct philox_policy policy = {.recordings =
+							     i % 2 ? 0 : 1,
 						     .keys = i / 2 ? 2 : 0,
-						     .dry = i == 3,
-						     .after = i == 1 ? 2 : 0};
+						     .dry = i == 3};
 
 		w.forth[i] = make_layer(f, r, names[i][0]);
 		w.back[i] = w.forth[i];

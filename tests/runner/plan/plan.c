@@ -139,9 +139,9 @@ RUNNER_PROMISE(runner_plan, warms_a_key_up_that_was_about_to_be_recorded)
 
 /* --- places --------------------------------------------------------------- */
 
-RUNNER_PROMISE(runner_plan, records_as_many_places_as_there_were_without_limit)
+RUNNER_PROMISE(runner_plan, records_as_many_places_as_there_were)
 {
-	const struct philox_policy policy = {.limit = 1};
+	const struct philox_policy policy = {.recordings = 4};
 	struct first first;
 	struct again then;
 
@@ -160,14 +160,13 @@ RUNNER_PROMISE(runner_plan, records_as_many_places_as_there_were_without_limit)
 	kinds(&then.layer, then.x, 4, 8, PHILOX_CALL_REPLAY);
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_RECORD);
 	WHY(&then.layer, "its inputs moved");
-	kinds(&then.layer, then.x, 1, 4, PHILOX_CALL_EAGER);
-	WHY(&then.layer, "the limit of 1 recording");
+	cr_assert_eq(counts_of(&then.layer).evicted, 1);
 	again_close(&then);
 }
 
 RUNNER_PROMISE(runner_plan, counts_recordings_that_were_never_replayed)
 {
-	const struct philox_policy policy = {.limit = 3};
+	const struct philox_policy policy = {.recordings = 4};
 	struct first first;
 	struct again then;
 
@@ -176,89 +175,65 @@ RUNNER_PROMISE(runner_plan, counts_recordings_that_were_never_replayed)
 	kinds(&first.layer, first.x, 0, 3, PHILOX_CALL_RECORD);
 	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_REPLAY);
 	KIND(&first.layer, first.x[3], 0, PHILOX_CALL_RECORD);
-	KIND(&first.layer, first.x[4], 0, PHILOX_CALL_EAGER);
 	again_open(&then, f, r, &policy);
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_WARMUP);
 	kinds(&then.layer, then.x, 0, 4, PHILOX_CALL_RECORD);
 	cr_assert_eq(counts_of(&then.layer).unplayed, 3);
-	KIND(&then.layer, then.x[4], 0, PHILOX_CALL_EAGER);
-	/* the first was one that had been replayed: it frees nothing */
-	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_REPLAY);
-	KIND(&then.layer, then.x[4], 0, PHILOX_CALL_EAGER);
-	KIND(&then.layer, then.x[1], 0, PHILOX_CALL_REPLAY);
+	/* the first one stands for one that had been replayed: no waste */
 	KIND(&then.layer, then.x[4], 0, PHILOX_CALL_RECORD);
+	KIND(&then.layer, then.x[5], 0, PHILOX_CALL_RECORD);
+	KIND(&then.layer, then.x[6], 0, PHILOX_CALL_EAGER);
 	again_close(&then);
 }
 
-RUNNER_PROMISE(runner_plan, goes_on_counting_calls_that_met_the_limit)
+/* One of a place was wasted, so each stays for 8 calls, here and there. */
+RUNNER_PROMISE(runner_plan, goes_on_with_the_patience_of_a_key)
 {
-	const struct philox_policy policy = {.limit = 1, .again = 3};
+	const struct philox_policy policy = {.recordings = 1};
 	struct first first;
 	struct again then;
 
 	start(&first, f, r, &policy);
 	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_WARMUP);
-	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_RECORD);
-	kinds(&first.layer, first.x, 1, 3, PHILOX_CALL_EAGER);
+	kinds(&first.layer, first.x, 0, 2, PHILOX_CALL_RECORD);
+	KIND(&first.layer, first.x[2], 0, PHILOX_CALL_EAGER);
 	again_open(&then, f, r, &policy);
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_WARMUP);
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_RECORD);
-	KIND(&then.layer, then.x[1], 0, PHILOX_CALL_EAGER);
-	KIND(&then.layer, then.x[2], 0, PHILOX_CALL_RECORD);
-	again_close(&then);
-}
-
-RUNNER_PROMISE(runner_plan, records_at_once_what_was_recorded_after_some_calls)
-{
-	const struct philox_policy policy = {.after = 3};
-	struct first first;
-	struct again then;
-
-	start(&first, f, r, &policy);
-	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_WARMUP);
-	for (int i = 0; i < 2; i++)
-		KIND(&first.layer, first.x[0], 0, PHILOX_CALL_EAGER);
-	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_RECORD);
-	for (int i = 0; i < 2; i++)
-		KIND(&first.layer, first.x[1], 0, PHILOX_CALL_EAGER);
-	again_open(&then, f, r, &policy);
-	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_WARMUP);
-	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_RECORD);
-	/* calls that were counted count from the start */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 7; i++)
 		KIND(&then.layer, then.x[1], 0, PHILOX_CALL_EAGER);
 	KIND(&then.layer, then.x[1], 0, PHILOX_CALL_RECORD);
 	again_close(&then);
 }
 
-/* The body runs in any case: it needs no warm-up for that. */
-RUNNER_PROMISE(runner_plan, has_no_warm_up_where_a_call_is_early)
+static void make_fixed(struct layer *layer, struct philox_runner *r)
 {
-	const struct philox_policy policy = {.after = 2};
-	struct first first;
-	struct again then;
+	const struct philox_input_desc input = {.name = "x",
+						.flags = PHILOX_INPUT_FIXED};
+	struct philox_function_desc options = layer_options("layer", layer);
 
-	start(&first, f, r, &policy);
-	KIND(&first.layer, first.x[0], 0, PHILOX_CALL_WARMUP);
-	again_open(&then, f, r, &policy);
-	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_EAGER);
-	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_RECORD);
-	again_close(&then);
+	options.inputs = &input;
+	make_function_of(layer, r, &options);
 }
 
 RUNNER_PROMISE(runner_plan, finds_no_input_moved_that_must_not_move)
 {
-	const struct philox_policy policy = {.moved = PHILOX_MOVED_ERROR};
-	struct first first;
+	struct layer first = make_layer(f, r, "layer");
 	struct again then;
+	uint32_t *y[2];
 	struct layer_call call;
 
-	start(&first, f, r, &policy);
-	settle(&first.layer, first.x[0], 0);
-	again_open(&then, f, r, &policy);
-	KIND(&then.layer, then.x[7], 0, PHILOX_CALL_WARMUP);
-	KIND(&then.layer, then.x[7], 0, PHILOX_CALL_RECORD);
-	call = new_call(&then.layer, then.x[0], 0);
+	make_fixed(&first, r);
+	settle(&first, make_words(f, 3), 0);
+	again_fixture(&then, f);
+	for (uint32_t i = 0; i < 2; i++)
+		y[i] = make_words(&then.f, i);
+	then.layer = make_layer(&then.f, then.r, "layer");
+	make_fixed(&then.layer, then.r);
+	again_load(&then, f, r);
+	KIND(&then.layer, y[0], 0, PHILOX_CALL_WARMUP);
+	KIND(&then.layer, y[0], 0, PHILOX_CALL_RECORD);
+	call = new_call(&then.layer, y[1], 0);
 	FAILS(try_call(&then.layer, &call), PHILOX_ERROR_MISMATCH);
 	NAMES("inputs moved: input 'x'");
 	again_close(&then);
@@ -266,7 +241,7 @@ RUNNER_PROMISE(runner_plan, finds_no_input_moved_that_must_not_move)
 
 RUNNER_PROMISE(runner_plan, counts_what_was_prepared_as_prepared)
 {
-	const struct philox_policy policy = {.limit = 1};
+	const struct philox_policy policy = {.recordings = 3};
 	struct first first;
 	struct again then;
 	struct layer_call calls[3];
@@ -280,14 +255,14 @@ RUNNER_PROMISE(runner_plan, counts_what_was_prepared_as_prepared)
 	kinds(&then.layer, then.x, 0, 3, PHILOX_CALL_RECORD);
 	cr_assert_eq(counts_of(&then.layer).unplayed, 0);
 	cr_assert_eq(counts_of(&then.layer).prepared, 0);
-	KIND(&then.layer, then.x[3], 0, PHILOX_CALL_RECORD);
-	KIND(&then.layer, then.x[4], 0, PHILOX_CALL_EAGER);
+	kinds(&then.layer, then.x, 3, 7, PHILOX_CALL_RECORD);
+	KIND(&then.layer, then.x[7], 0, PHILOX_CALL_EAGER);
 	again_close(&then);
 }
 
 RUNNER_PROMISE(runner_plan, may_be_prepared_ahead_of_traffic)
 {
-	const struct philox_policy policy = {.limit = 1};
+	const struct philox_policy policy = {.recordings = 2};
 	struct first first;
 	struct again then;
 	struct layer_call calls[2];
@@ -306,14 +281,13 @@ RUNNER_PROMISE(runner_plan, may_be_prepared_ahead_of_traffic)
 	kinds(&then.layer, then.x, 0, 2, PHILOX_CALL_REPLAY);
 	KIND(&then.layer, then.x[2], 0, PHILOX_CALL_RECORD);
 	WHY(&then.layer, "its inputs moved");
-	KIND(&then.layer, then.x[3], 0, PHILOX_CALL_EAGER);
+	cr_assert_eq(counts_of(&then.layer).evicted, 1);
 	again_close(&then);
 }
 
 RUNNER_PROMISE(runner_plan, records_beside_live_outputs_what_was_recorded_so)
 {
-	const struct philox_policy policy = {.limit = 1,
-					     .live = PHILOX_LIVE_RECORD};
+	const struct philox_policy policy = {0};
 	struct first first;
 	struct again then;
 	struct layer_call kept;
@@ -337,7 +311,7 @@ RUNNER_PROMISE(runner_plan, records_beside_live_outputs_what_was_recorded_so)
 /* What the recordings of the plan drew from is no more, as it would be there. */
 RUNNER_PROMISE(runner_plan, forgets_recordings_whose_region_is_destroyed)
 {
-	const struct philox_policy policy = {.limit = 1};
+	const struct philox_policy policy = {0};
 	struct first first;
 	struct again then;
 
@@ -353,7 +327,8 @@ RUNNER_PROMISE(runner_plan, forgets_recordings_whose_region_is_destroyed)
 	then.layer.region = make_region(&then.f, "layer");
 	KIND(&then.layer, then.x[0], 0, PHILOX_CALL_RECORD);
 	WHY(&then.layer, "was destroyed");
-	kinds(&then.layer, then.x, 1, 4, PHILOX_CALL_EAGER);
+	KIND(&then.layer, then.x[1], 0, PHILOX_CALL_RECORD);
+	WHY(&then.layer, "its inputs moved");
 	again_close(&then);
 }
 
@@ -369,24 +344,26 @@ static void make_automatic(struct layer *layer, struct philox_runner *r)
 	make_function_of(layer, r, &options);
 }
 
+enum { MOVES = PHILOX_AUTOMATIC_MOVES, AUTOMATIC_PLACES = MOVES + 4 };
+
 struct automatic {
 	struct again again;
 	struct layer first, then;
-	uint32_t *x[4], *y[4];
+	uint32_t *x[AUTOMATIC_PLACES], *y[AUTOMATIC_PLACES];
 };
 
 /* Calls at places of `x` of the first process, then the plan is loaded. */
 static void go_on_automatically(struct automatic *a, struct fixture *f,
-				struct philox_runner *r, unsigned moves)
+				struct philox_runner *r, unsigned calls)
 {
 	a->first = make_layer(f, r, "auto");
 	make_automatic(&a->first, r);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < AUTOMATIC_PLACES; i++)
 		a->x[i] = make_words(f, i);
-	for (unsigned i = 0; i < moves; i++)
+	for (unsigned i = 0; i < calls; i++)
 		kind_of_call(&a->first, a->x[i], 0);
 	again_fixture(&a->again, f);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < AUTOMATIC_PLACES; i++)
 		a->y[i] = make_words(&a->again.f, i);
 	a->then = make_layer(&a->again.f, a->again.r, "auto");
 	make_automatic(&a->then, a->again.r);
@@ -397,7 +374,8 @@ RUNNER_PROMISE(runner_plan, goes_on_copying_what_had_moved)
 {
 	struct automatic a;
 
-	go_on_automatically(&a, f, r, 4); /* warm-up and three records */
+	/* a warm-up, a first place, its moves, and the copy */
+	go_on_automatically(&a, f, r, MOVES + 3);
 	KIND(&a.then, a.y[0], 0, PHILOX_CALL_WARMUP);
 	KIND(&a.then, a.y[1], 0, PHILOX_CALL_RECORD);
 	for (int i = 0; i < 6; i++)
@@ -406,19 +384,20 @@ RUNNER_PROMISE(runner_plan, goes_on_copying_what_had_moved)
 	again_close(&a.again);
 }
 
-/* It moved once; in this process it is elsewhere, which is no move. */
-RUNNER_PROMISE(runner_plan, takes_the_first_place_of_an_input_for_no_move)
+/* It moved once less; in this process it is elsewhere, which is no move. */
+RUNNER_PROMISE(runner_plan, takes_the_first_places_of_an_input_for_no_moves)
 {
 	struct automatic a;
 
-	go_on_automatically(&a, f, r, 2);
+	go_on_automatically(&a, f, r, MOVES + 1);
 	KIND(&a.then, a.y[0], 0, PHILOX_CALL_WARMUP);
-	KIND(&a.then, a.y[0], 0, PHILOX_CALL_RECORD);
-	KIND(&a.then, a.y[0], 0, PHILOX_CALL_REPLAY);
+	for (int i = 0; i < MOVES; i++)
+		KIND(&a.then, a.y[i], 0, PHILOX_CALL_RECORD);
 	cr_assert_eq(counts_of(&a.then).copies, 0);
-	KIND(&a.then, a.y[1], 0, PHILOX_CALL_RECORD); /* the second move */
-	KIND(&a.then, a.y[2], 0, PHILOX_CALL_RECORD);
-	KIND(&a.then, a.y[3], 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&a.then).recordings, MOVES);
+	KIND(&a.then, a.y[MOVES], 0, PHILOX_CALL_RECORD); /* the last move */
+	KIND(&a.then, a.y[MOVES + 1], 0, PHILOX_CALL_RECORD);
+	KIND(&a.then, a.y[MOVES + 2], 0, PHILOX_CALL_REPLAY);
 	cr_assert_eq(counts_of(&a.then).recordings, 1);
 	again_close(&a.again);
 }
@@ -629,29 +608,44 @@ RUNNER_PROMISE(runner_plan, drops_the_key_that_was_called_longest_ago)
 	again_close(&then);
 }
 
-RUNNER_PROMISE(runner_plan, counts_the_bytes_of_what_is_not_recorded_yet)
+/* Of a recording beside the pool: each is in the extent of the other. */
+static uint64_t bytes_of_a_recording(struct fixture *f)
 {
-	struct philox_policy policy = {0};
-	struct first first;
+	const struct philox_policy policy = {0};
 	struct again then;
+	uint64_t bytes;
 
-	/* room for two keys with a recording each */
 	again_fixture(&then, f);
 	again_make(&then.f, then.r, &then.layer, &policy, then.x);
 	settle(&then.layer, then.x[0], 0);
-	policy.bytes = counts_of(&then.layer).bytes * 5 / 2;
-	again_close(&then);
-	start(&first, f, r, &policy);
-	for (uint32_t key = 0; key < 2; key++)
-		settle(&first.layer, first.x[0], key);
-	cr_assert_eq(counts_of(&first.layer).keys_dropped, 0);
-	again_open(&then, f, r, &policy);
-	settle(&then.layer, then.x[0], 2); /* the third: 0 goes */
-	cr_assert_eq(counts_of(&then.layer).keys_dropped, 1);
-	cr_assert_eq(counts_of(&then.layer).keys, 2);
 	settle(&then.layer, then.x[0], 1);
-	cr_assert_eq(counts_of(&then.layer).keys_dropped, 1);
-	cr_assert_eq(counts_of(&then.layer).keys, 2);
+	bytes = counts_of(&then.layer).bytes / 2;
+	again_close(&then);
+	return bytes;
+}
+
+/* Room for an extent, and for two recordings and a half. */
+RUNNER_PROMISE(runner_plan, counts_the_bytes_of_what_is_not_recorded_yet)
+{
+	const struct philox_policy policy = {
+		.bytes = (2 << 20) + bytes_of_a_recording(f) * 5 / 2};
+	struct first first;
+	struct again then;
+
+	start(&first, f, r, &policy);
+	for (uint32_t key = 0; key < 3; key++)
+		settle(&first.layer, first.x[0], key);
+	cr_assert_eq(counts_of(&first.layer).recordings, 3);
+	again_open(&then, f, r, &policy);
+	/* a fourth, which has the extent alone: that of key 0 is given up, and
+	 * that of key 1 */
+	settle(&then.layer, then.x[0], 3);
+	for (uint32_t key = 0; key < 3; key++) {
+		KIND(&then.layer, then.x[0], key, PHILOX_CALL_WARMUP);
+		KIND(&then.layer, then.x[0], key, PHILOX_CALL_RECORD);
+		WHY(&then.layer, key == 2 ? "when its plan was saved"
+					  : "nothing was recorded");
+	}
 	again_close(&then);
 }
 
@@ -706,7 +700,7 @@ RUNNER_PROMISE(runner_plan, of_functions_that_are_eager_is_loaded)
 /* Twice over: in a third process, from the second which got half-way. */
 RUNNER_PROMISE(runner_plan, goes_on_from_a_runner_that_had_one)
 {
-	const struct philox_policy policy = {.limit = 1};
+	const struct philox_policy policy = {.recordings = 4};
 	struct first first;
 	struct again then, last;
 
@@ -721,8 +715,10 @@ RUNNER_PROMISE(runner_plan, goes_on_from_a_runner_that_had_one)
 	again_open(&last, &then.f, then.r, &policy);
 	KIND(&last.layer, last.x[0], 0, PHILOX_CALL_WARMUP);
 	kinds(&last.layer, last.x, 0, 4, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&last.layer).unplayed, 0);
+	cr_assert_eq(counts_of(&last.layer).evicted, 0);
 	KIND(&last.layer, last.x[4], 0, PHILOX_CALL_RECORD);
-	KIND(&last.layer, last.x[5], 0, PHILOX_CALL_EAGER);
+	cr_assert_eq(counts_of(&last.layer).evicted, 1);
 	again_close(&last);
 	again_close(&then);
 }

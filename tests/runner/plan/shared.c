@@ -11,16 +11,17 @@
 /* --- a plan of one script and many keys ----------------------------------- */
 
 static const char key_rest[] =
-	"calls 1 warmups 0 dry 0 limited 0 recordings 0 unplayed 0 prepared 0 "
+	"calls 1 warmups 0 dry 0 wasted 0 patience 0 recordings 0 unplayed 0 prepared 0 "
 	"bytes 0 wait 0";
 
 static const char head[] =
-	"philox plan 1\n"
+	"philox plan 2\n"
 	"library \"%s\"\n"
 	"runner live 0 mapped 0\n"
 	"function \"same\" forward flags 0\n"
-	"policy moved limit live eager refused eager limit 5 warmups 1 dry 0 "
-	"after 1 again never retry 16 keys 0 verify 0 differs error bytes 0\n"
+	"policy refused eager recordings 64 warmups 1 dry 0 retry 16 keys 0 "
+	"verify 0 differs error bytes 68719476736\n"
+	"waste wasted 0 patience 0\n"
 	"script 0\n";
 
 /* The body allocates so many times, 64 bytes; a key is 4 bytes of hex. */

@@ -64,16 +64,15 @@ RUNNER_PROMISE(runner_snapshot, has_functions_keys_counts_and_the_last_reason)
 	kind_of_call(&layer, x, 2);
 	text = text_of(r);
 	HAS(text,
-	    "philox runner 1\nrunner \"runner\" mode plain calls 5 made 1 "
+	    "philox runner 2\nrunner \"runner\" mode plain calls 5 made 1 "
 	    "functions 1 live 0\n"
 	    "function 1 \"lay\\x22er\" there forward flags 0 inputs 1 "
 	    "outputs 2 values 0 keys 2 recordings 1\n"
-	    "policy moved limit live eager refused eager limit 5 "
-	    "warm-ups 1 dry 0 after 1 again never retry 16 keys 0 verify "
-	    "0 differs error bytes 0\n"
+	    "policy refused eager recordings 64 warm-ups 1 dry 0 retry 16 "
+	    "keys 0 verify 0 differs error bytes 68719476736\n"
 	    "calls eager 0 warm-up 2 record 1 replay 2 failed 0\n"
 	    "bodies 3 dry 0 checking 0 prepared 0\n"
-	    "misses new 1 moved 0 live 0 stale 0 early 0 limit 0 refused "
+	    "misses new 1 moved 0 live 0 stale 0 evicted 0 bound 0 refused "
 	    "0 eager 0 agreed 0\n"
 	    "verified 0 differed 0 unverified 0\n");
 	HAS(text, "\nreason \"it is warmed up under this key\"\n"
@@ -103,9 +102,9 @@ RUNNER_PROMISE(runner_snapshot, has_the_counts_of_the_function)
 		kind_of_call(&layer, x, i % 3);
 	counts = counts_of(&layer);
 	snprintf(line, sizeof(line),
-		 "\nkept dropped 0 unplayed %" PRIu64 " bytes %" PRIu64
-		 " copies 0\n",
-		 counts.unplayed, counts.bytes);
+		 "\nkept dropped 0 evicted 0 unplayed %" PRIu64
+		 " bytes %" PRIu64 " pool %" PRIu64 " copies 0\n",
+		 counts.unplayed, counts.bytes, counts.pool_bytes);
 	cr_assert(counts.unplayed == 2 && counts.bytes);
 	HAS(text_of(r), line);
 }
@@ -414,7 +413,7 @@ static char *odd_calls(struct fixture *f, struct philox_runner *r)
 	struct layer_call made;
 	char *text;
 
-	limited.policy.limit = 2;
+	limited.policy.recordings = 2;
 	make_function(&a, r, "a");
 	make_function_of(&b, r, &limited);
 	for (int i = 0; i < 6; i++) {
@@ -454,8 +453,9 @@ Test(runner_snapshot, is_one_text_for_the_same_calls)
 	no_address(first);
 	HAS(first, "reason \"its inputs moved: input 'x' "
 		   "(tests/support/beds/runner.c:");
-	HAS(first, ") from 0x..; the limit of 2 recordings that were never "
-		   "replayed is met\"\n");
+	HAS(first, ") from 0x..; its key keeps the recordings that it has, "
+		   "for policy.recordings: those that it evicted were never "
+		   "replayed\"\n");
 	for (int i = 0; i < 3; i++) {
 		char *again = odd_text(devices[i]);
 

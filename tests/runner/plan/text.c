@@ -31,7 +31,7 @@ enum change {
 	VALUE_NAME,
 	VALUE_SIZE,
 	POLICY, /* and the fields of a policy after it */
-	CHANGES = POLICY + 13
+	CHANGES = POLICY + 9
 };
 
 static const char *const named[CHANGES] = {
@@ -40,7 +40,7 @@ static const char *const named[CHANGES] = {
 	[FLAGS] = "function 'whole': flags is 0 in the plan, but 1 here",
 	[INPUT_LESS] = "how many inputs it has is 2 in the plan, but 1 here",
 	[INPUT_NAME] = "input 1 is 'rest' in the plan, but 'other' here",
-	[INPUT_KIND] = "the kind of input 'rest' is 2 in the plan, but 1 here",
+	[INPUT_KIND] = "the kind of input 'rest' is 0 in the plan, but 2 here",
 	[INPUT_FLAGS] = "flags of input 'rest' is 0 in the plan, but 1 here",
 	[INPUT_ALIGNMENT] =
 		"the alignment of input 'rest' is 4 in the plan, but 8 here",
@@ -53,19 +53,16 @@ static const char *const named[CHANGES] = {
 	[VALUE_LESS] = "how many values it has is 1 in the plan, but 0 here",
 	[VALUE_NAME] = "value 0 is 'rate' in the plan, but 'other' here",
 	[VALUE_SIZE] = "the size of value 'rate' is 4 in the plan, but 8 here",
-	[POLICY] = "policy.moved is 0 in the plan, but 1 here",
-	[POLICY + 1] = "policy.live is 0 in the plan, but 1 here",
-	[POLICY + 2] = "policy.refused is 0 in the plan, but 1 here",
-	[POLICY + 3] = "policy.limit is 5 in the plan, but 6 here",
-	[POLICY + 4] = "policy.warmups is 1 in the plan, but 0 here",
-	[POLICY + 5] = "policy.dry is 0 in the plan, but 1 here",
-	[POLICY + 6] = "policy.after is 1 in the plan, but 2 here",
-	[POLICY + 7] = "policy.again is never in the plan, but 2 here",
-	[POLICY + 8] = "policy.retry is 16 in the plan, but 2 here",
-	[POLICY + 9] = "policy.keys is 0 in the plan, but 2 here",
-	[POLICY + 10] = "policy.verify is 0 in the plan, but 2 here",
-	[POLICY + 11] = "policy.differs is 0 in the plan, but 1 here",
-	[POLICY + 12] = "policy.bytes is 0 in the plan, but 100000000 here",
+	[POLICY] = "policy.refused is 0 in the plan, but 1 here",
+	[POLICY + 1] = "policy.recordings is 64 in the plan, but 6 here",
+	[POLICY + 2] = "policy.warmups is 1 in the plan, but 0 here",
+	[POLICY + 3] = "policy.dry is 0 in the plan, but 1 here",
+	[POLICY + 4] = "policy.retry is 16 in the plan, but 2 here",
+	[POLICY + 5] = "policy.keys is 0 in the plan, but 2 here",
+	[POLICY + 6] = "policy.verify is 0 in the plan, but 2 here",
+	[POLICY + 7] = "policy.differs is 0 in the plan, but 1 here",
+	[POLICY + 8] = "policy.bytes is 68719476736 in the plan, but 100000000 "
+		       "here",
 };
 
 struct whole {
@@ -102,15 +99,13 @@ static enum philox_status body(void *user, struct philox_run *run)
 
 static void change_policy(struct philox_policy *policy, int field)
 {
-	uint32_t *const numbers[] = {
-		&policy->moved, &policy->live,    &policy->refused,
-		&policy->limit, &policy->warmups, &policy->dry,
-		&policy->after, &policy->again,   &policy->retry,
-		&policy->keys,  &policy->verify,  &policy->differs};
-	static const uint32_t changed[] = {1, 1, 1, 6, PHILOX_NEVER, 1, 2, 2,
-					   2, 2, 2, 1};
+	uint32_t *const numbers[] = {&policy->refused, &policy->recordings,
+				     &policy->warmups, &policy->dry,
+				     &policy->retry,   &policy->keys,
+				     &policy->verify,  &policy->differs};
+	static const uint32_t changed[] = {1, 6, PHILOX_NEVER, 1, 2, 2, 2, 1};
 
-	if (field == 12)
+	if (field == 8)
 		policy->bytes = 100000000;
 	else if (field >= 0)
 		*numbers[field] = changed[field];
@@ -120,7 +115,7 @@ static void make_whole(struct whole *whole, struct fixture *f,
 		       struct philox_runner *r, int change)
 {
 	struct philox_input_desc inputs[] = {
-		{.name = "x"},
+		{.name = "x", .kind = PHILOX_INPUT_STATIC},
 		{.name = change == INPUT_NAME ? "other" : "rest",
 		 .kind = change == INPUT_KIND ? PHILOX_INPUT_COPIED
 					      : PHILOX_INPUT_AUTOMATIC,
@@ -183,13 +178,14 @@ static void call_whole(struct whole *whole, const void *x, const void *rest,
 /* Keys that were recorded, that are copied, that wait, and that are new. */
 static void use_whole(struct whole *whole)
 {
-	uint32_t *x[5];
+	enum { CALLS = PHILOX_AUTOMATIC_MOVES + 4 };
+	uint32_t *x[CALLS];
 
-	for (uint32_t i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < CALLS; i++)
 		x[i] = make_words(whole->f, i);
 	for (int i = 0; i < 3; i++)
 		call_whole(whole, x[0], x[1], "one");
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < CALLS; i++)
 		call_whole(whole, x[0], x[i], "\xff moves");
 	whole->refuses = 1;
 	call_whole(whole, x[0], x[1], "waits");
@@ -223,9 +219,9 @@ RUNNER_PROMISE(runner_plan_text, has_a_line_for_each_thing)
 		"input \"rest\" automatic flags 0 alignment 4 elements 1\n"
 		"output \"y\" elements 1\n"
 		"value \"rate\" bytes 4\n"
-		"policy moved limit live eager refused eager limit 5 warmups 1 "
-		"dry 0 after 1 again never retry 16 keys 0 verify 0 differs "
-		"error bytes 0\n"
+		"policy refused eager recordings 64 warmups 1 dry 0 retry 16 "
+		"keys 0 verify 0 differs error bytes 68719476736\n"
+		"waste wasted 0 patience 0\n"
 		"script 0\n"
 		"step value 0\n"
 		"step alloc 128 alignment 0\n"
@@ -235,17 +231,21 @@ RUNNER_PROMISE(runner_plan_text, has_a_line_for_each_thing)
 		"step backward \"layer\" flags 0\n"
 		"step free 1\n"
 		"step output 0 bytes 128\n"
-		"key 6f6e65 script 0 calls 3 warmups 0 dry 0 limited 0 "
+		"key 6f6e65 script 0 calls 3 warmups 0 dry 0 wasted 0 "
+		"patience 0 "
 		"recordings 1 unplayed 0 prepared 0 bytes ",
 		" wait 0\ntakes 128 moves 0\ntakes 64 moves 0\n"
-		"key ff206d6f766573 script 0 calls 5 warmups 0 dry 0 limited 0 "
+		"key ff206d6f766573 script 0 calls 20 warmups 0 dry 0 wasted 0 "
+		"patience 0 "
 		"recordings 1 unplayed 0 prepared 0 bytes ",
-		" wait 0\ntakes 128 moves 0\ntakes 64 moves 4 copied\n"
-		"key 7761697473 script 0 calls 1 warmups 0 dry 0 limited 0 "
+		" wait 0\ntakes 128 moves 0\ntakes 64 moves 16 copied\n"
+		"key 7761697473 script 0 calls 1 warmups 0 dry 0 wasted 0 "
+		"patience 0 "
 		"recordings 0 unplayed 0 prepared 0 bytes 0 wait 16 refused "
 		"\"its body refused to be recorded: as it likes\"\n"
 		"takes 128 moves 0\ntakes 64 moves 0\n"
-		"key - script 0 calls 1 warmups 0 dry 0 limited 0 recordings 0 "
+		"key - script 0 calls 1 warmups 0 dry 0 wasted 0 "
+		"patience 0 recordings 0 "
 		"unplayed 0 prepared 0 bytes 0 wait 0\n"
 		"takes 128 moves 0\ntakes 64 moves 0\n",
 		"\nchecksum "};
@@ -330,7 +330,9 @@ RUNNER_PROMISE(runner_plan_text, fits_a_function_from_elsewhere)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct philox_function_desc options = layer_options("layer", &layer);
-	struct philox_input_desc x = {.name = "x", .origin = "elsewhere.c:1"};
+	struct philox_input_desc x = {.name = "x",
+				      .kind = PHILOX_INPUT_STATIC,
+				      .origin = "elsewhere.c:1"};
 	struct again other;
 
 	make_function_of(&layer, r, &options);
@@ -354,11 +356,11 @@ RUNNER_PROMISE(runner_plan_text, of_another_version_is_refused)
 	REFUSES(r, plan_changed(text, library, "\"0.0.9\""),
 		PHILOX_ERROR_UNSUPPORTED);
 	NAMES("the plan is of version '0.0.9' of the library, this is '");
-	REFUSES(r, plan_changed(text, "philox plan 1", "philox plan 2"),
+	REFUSES(r, plan_changed(text, "philox plan 2", "philox plan 3"),
 		PHILOX_ERROR_UNSUPPORTED);
-	NAMES("line 1: the text has version 2, the newest this library reads "
-	      "is 1");
-	REFUSES(r, "philox plan 2\nwhatever", PHILOX_ERROR_UNSUPPORTED);
+	NAMES("line 1: the text has version 3, the newest this library reads "
+	      "is 2");
+	REFUSES(r, "philox plan 3\nwhatever", PHILOX_ERROR_UNSUPPORTED);
 	free(text);
 }
 
@@ -445,7 +447,7 @@ RUNNER_PROMISE(runner_plan_text, that_has_a_bit_flipped_is_refused)
 		enum philox_status status;
 
 		text[bit / 8] ^= (char)(1 << bit % 8);
-		status = text[12] > '1' && text[12] <= '9'
+		status = text[12] > '2' && text[12] <= '9'
 				 ? PHILOX_ERROR_UNSUPPORTED
 				 : PHILOX_ERROR_INVALID;
 		FAILS(philox_plan_load_text(r, text, size), status);
@@ -462,8 +464,8 @@ static const struct {
 	int line;
 	const char *what;
 } damages[] = {
-	{"philox plan 1", "philox plan 0", 1, "too small"},
-	{"philox plan 1\n", "philox plan 1 \n", 1, "the end of the line"},
+	{"philox plan 2", "philox plan 0", 1, "too small"},
+	{"philox plan 2\n", "philox plan 2 \n", 1, "the end of the line"},
 	{"library \"", "library ", 2, "'\"' expected"},
 	{"runner live ", "runner live -", 3, "a number expected"},
 	{"runner live ", "runner live 0", 3, "no further digit"},
@@ -489,70 +491,76 @@ static const struct {
 	{"output \"y\" elements 1", "output \"y\" elements 4294967296", 7,
 	 "no further digit"},
 	{"value \"rate\" bytes 4", "value \"rate\" size 4", 8, "' bytes '"},
-	{"policy moved limit", "policy moved no", 9, "what moved inputs do"},
-	{"live eager", "live eage", 9, "'eager' or 'record' expected"},
-	{"again never", "again 4294967295", 9, "no further digit"},
-	{"limit 5", "limit five", 9, "a number"},
+	{"refused eager", "refused eage", 9, "'eager' or 'error' expected"},
+	{"retry 16", "retry 4294967295", 9, "no further digit"},
+	{"recordings 64", "recordings 0", 9, "a key has 1 recording at least"},
+	{"recordings 64", "recordings many", 9, "a number"},
+	{"waste wasted", "waste waste", 10, "' wasted ' expected"},
+	{"waste wasted 0 patience 0\n", "", 10, "'waste' expected"},
+	{"patience 0\n", "patience -1\n", 10, "a number"},
 	{"differs error", "differs not", 9, "'error' or 'eager'"},
-	{"script 0\n", "policy moved limit\nscript 0\n", 10,
+	{"script 0\n", "policy refused eager\nscript 0\n", 11,
 	 "it comes too late"},
-	{"script 0\n", "value \"more\" bytes 4\nscript 0\n", 10,
+	{"script 0\n", "value \"more\" bytes 4\nscript 0\n", 11,
 	 "it comes too late"},
-	{"script 0\n", "", 10, "there is no script for it above"},
-	{"script 0\n", "script 1\n", 10, "script 0 has to come first"},
-	{"step value 0", "step value 1", 11, "there is no value 1"},
-	{"step alloc 300 alignment 64", "step alloc 300", 13, "' alignment '"},
-	{"of 0 flags", "of 1 flags", 15, "there is no pass 1"},
-	{"step free 1", "step free 2", 17, "there is no allocation 2"},
-	{"step output 0", "step output 1", 18, "there is no output 1"},
-	{"step value 0", "step dance 0", 11, "a known kind of step"},
-	{"step forward \"layer\"", "step forward layer", 14, "'\"'"},
-	{"key 6f6e65 ", "script 1\nkey 6f6e65 ", 19, NULL}, /* of no key */
-	{"key 6f6e65 ", "key 6f6e6 ", 19, "a digit of 0-9 and a-f"},
-	{"key 6f6e65 ", "key 6F6e65 ", 19, "a digit of 0-9 and a-f"},
-	{"key 6f6e65 ", "key  ", 19, "a digit of 0-9 and a-f"},
-	{"key 6f6e65 ", "key 6f6e65- ", 19, "' script '"},
-	{"script 0 calls", "script 1 calls", 19, "there is no script 1"},
-	{"calls 3 ", "calls 9223372036854775808 ", 19, "no further digit"},
-	{"dry 0 limited", "dry 1001 limited", 19, "no further digit"},
-	{"warmups 0 dry 0 limited", "warmups 4294967295 dry 0 limited", 19,
+	{"script 0\n", "", 11, "there is no script for it above"},
+	{"script 0\n", "script 1\n", 11, "script 0 has to come first"},
+	{"step value 0", "step value 1", 12, "there is no value 1"},
+	{"step alloc 300 alignment 64", "step alloc 300", 14, "' alignment '"},
+	{"of 0 flags", "of 1 flags", 16, "there is no pass 1"},
+	{"step free 1", "step free 2", 18, "there is no allocation 2"},
+	{"step output 0", "step output 1", 19, "there is no output 1"},
+	{"step value 0", "step dance 0", 12, "a known kind of step"},
+	{"step forward \"layer\"", "step forward layer", 15, "'\"'"},
+	{"key 6f6e65 ", "script 1\nkey 6f6e65 ", 20, NULL}, /* of no key */
+	{"key 6f6e65 ", "key 6f6e6 ", 20, "a digit of 0-9 and a-f"},
+	{"key 6f6e65 ", "key 6F6e65 ", 20, "a digit of 0-9 and a-f"},
+	{"key 6f6e65 ", "key  ", 20, "a digit of 0-9 and a-f"},
+	{"key 6f6e65 ", "key 6f6e65- ", 20, "' script '"},
+	{"script 0 calls", "script 1 calls", 20, "there is no script 1"},
+	{"calls 3 ", "calls 9223372036854775808 ", 20, "no further digit"},
+	{"dry 0 wasted", "dry 1001 wasted", 20, "no further digit"},
+	{"warmups 0 dry 0 wasted", "warmups 4294967295 dry 0 wasted", 20,
 	 "no further digit"},
-	{"recordings 1 unplayed 0", "recordings 1 unplayed 2", 19,
+	{"recordings 1 unplayed 0", "recordings 1 unplayed 2", 20,
 	 "1 recording cannot be so many"},
-	{"prepared 0", "prepared 2", 19, "1 recording cannot be so many"},
-	{"recordings 1 ", "recordings 0 ", 19, "bytes of no recording"},
-	{"wait 0\n", "wait 0 refused \"why\"\n", 19, "the end of the line"},
-	{"wait 0\n", "wait 1\n", 19, "' refused '"},
-	{"wait 0\n", "wait 4294967295 refused \"why\"\n", 19,
+	{"prepared 0", "prepared 2", 20, "1 recording cannot be so many"},
+	{"recordings 1 ", "recordings 0 ", 20, "bytes of no recording"},
+	{"recordings 1 ", "recordings 65 ", 20, "a key has 64 at most"},
+	{"wait 0\n", "wait 0 refused \"why\"\n", 20, "the end of the line"},
+	{"wait 0\n", "wait 1\n", 20, "' refused '"},
+	{"wait 0\n", "wait 4294967295 refused \"why\"\n", 20,
 	 "no further digit"},
-	{"takes 128 moves 0\n", "", 21,
+	{"takes 128 moves 0\n", "", 22,
 	 "takes 2 inputs, but there are lines "
 	 "for 1"},
-	{"takes 128 moves 0\n", "takes 128 moves 0\ntakes 128 moves 0\n", 22,
+	{"takes 128 moves 0\n", "takes 128 moves 0\ntakes 128 moves 0\n", 23,
 	 "there is no key for it above"},
-	{"takes 128 moves 0\n", "takes 128 moves 0 copied\n", 20,
+	{"takes 128 moves 0\n", "takes 128 moves 0 copied\n", 21,
 	 "this input is not copied"},
-	{"takes 128 moves 0\n", "takes 128 moves\n", 20, "' moves ' expected"},
-	{"key ff206d6f766573 ", "key 6f6e65 ", 22,
+	{"takes 128 moves 0\n", "takes 128 moves 0 pinned\n", 21,
+	 "this input is not pinned"},
+	{"takes 128 moves 0\n", "takes 128 moves\n", 21, "' moves ' expected"},
+	{"key ff206d6f766573 ", "key 6f6e65 ", 23,
 	 "its function has that key above"},
-	{"key - ", "step value 0\nkey - ", 28, "it comes too late"},
-	{"key - ", "policy moved\nkey - ", 28, "it comes too late"},
-	{"key - ", "\nkey - ", 28, "a known kind of line"},
-	{"checksum ", "script 1\nchecksum ", 32, "it comes too late"},
-	{"checksum ", "barred 1 ", 32, "a digit of 0-9 and a-f"},
+	{"key - ", "step value 0\nkey - ", 29, "it comes too late"},
+	{"key - ", "policy refused\nkey - ", 29, "it comes too late"},
+	{"key - ", "\nkey - ", 29, "a known kind of line"},
+	{"checksum ", "script 1\nchecksum ", 33, "it comes too late"},
+	{"checksum ", "barred 1 ", 33, "a digit of 0-9 and a-f"},
 	{"checksum ",
-	 "barred 9f86d081884c7d65 0 by \"whole\" alive for \"\"\nchecksum ", 32,
+	 "barred 9f86d081884c7d65 0 by \"whole\" alive for \"\"\nchecksum ", 33,
 	 "0 is too small"},
 	{"checksum ",
-	 "barred 9f86d081884c7d65 1 by \"other\" alive for \"\"\nchecksum ", 32,
+	 "barred 9f86d081884c7d65 1 by \"other\" alive for \"\"\nchecksum ", 33,
 	 "there is no function 'other' above"},
 	{"checksum ",
 	 "barred 9f86d081884c7d65 1 by \"other\" undead for \"\"\nchecksum ",
-	 32, "' destroyed'"},
+	 33, "' destroyed'"},
 	{"checksum ",
 	 "barred 9f86d081884c7d65 1 by \"other\" destroyed for \"\"\n"
 	 "function \"x\" forward flags 0\nchecksum ",
-	 33, "a function after barred tickets"},
+	 34, "a function after barred tickets"},
 };
 
 RUNNER_PROMISE(runner_plan_text, that_is_malformed_is_refused_by_its_line)
@@ -578,26 +586,143 @@ RUNNER_PROMISE(runner_plan_text, that_is_malformed_is_refused_by_its_line)
 	free(text);
 }
 
+/* --- version 1 ------------------------------------------------------------ */
+
+/* A policy of it, what is like it, and what the message names; NULL: it loads. */
+static const struct old_policy {
+	const char *fields;
+	struct philox_policy now;
+	uint32_t flags; /* of the input */
+	const char *unlike;
+} old_policies[] = {
+	{"moved limit live eager refused eager limit 5 warmups 1 dry 0 after 1 "
+	 "again never retry 16 keys 0 verify 0 differs error bytes 0",
+	 {0},
+	 0,
+	 NULL},
+	{"moved record live record refused error limit 7 warmups 0 dry 2 after "
+	 "1 again never retry never keys 3 verify 4 differs eager bytes 1000",
+	 {.refused = PHILOX_REFUSED_ERROR,
+	  .recordings = 7,
+	  .warmups = PHILOX_NEVER,
+	  .dry = 2,
+	  .retry = PHILOX_NEVER,
+	  .keys = 3,
+	  .verify = 4,
+	  .differs = PHILOX_DIFFERS_EAGER,
+	  .bytes = 1000},
+	 0,
+	 NULL},
+	{"moved error live eager refused eager limit 0 warmups 1 dry 0 after 1 "
+	 "again never retry 16 keys 0 verify 0 differs error bytes 0",
+	 {.recordings = 1},
+	 PHILOX_INPUT_FIXED,
+	 NULL},
+	{"moved limit live eager refused eager limit 5 warmups 1 dry 0 after 2 "
+	 "again never retry 16 keys 0 verify 0 differs error bytes 0",
+	 {0},
+	 0,
+	 "nothing is like policy.after of version 1"},
+	{"moved limit live eager refused eager limit 5 warmups 1 dry 0 after 1 "
+	 "again 9 retry 16 keys 0 verify 0 differs error bytes 0",
+	 {0},
+	 0,
+	 "nothing is like policy.again of version 1"},
+};
+
+static const char *old_plan(const char *fields)
+{
+	static char lines[2000];
+
+	snprintf(lines, sizeof(lines),
+		 "philox plan 1\nlibrary \"%s\"\nrunner live 0 mapped 0\n"
+		 "function \"old\" forward flags 0\n"
+		 "input \"x\" static flags 0 alignment 0 elements 0\n"
+		 "policy %s\n"
+		 "key 00 script none calls 9 warmups 0 dry 0 limited 3 "
+		 "recordings 6 unplayed 5 prepared 1 bytes 600 wait 0\n"
+		 "takes 4 moves 8\n",
+		 philox_version(), fields);
+	return plan_signed(lines);
+}
+
+static enum philox_status nothing(void *user, struct philox_run *run)
+{
+	(void)user;
+	(void)run;
+	return PHILOX_OK;
+}
+
+static void loads_old(struct philox_runner *r, const struct old_policy *old)
+{
+	const struct philox_input_desc x = {
+		.name = "x", .kind = PHILOX_INPUT_STATIC, .flags = old->flags};
+	const char *text = old_plan(old->fields);
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_function *function;
+	char *now;
+
+	options.name = "old";
+	options.body = nothing;
+	options.inputs = &x;
+	options.n_inputs = 1;
+	options.policy = old->now;
+	OK(philox_function_create(r, &options, &function));
+	if (old->unlike) {
+		FAILS(philox_plan_load_text(r, text, strlen(text)),
+		      PHILOX_ERROR_UNSUPPORTED);
+		NAMES(old->unlike);
+		return;
+	}
+	OK(philox_plan_load_text(r, text, strlen(text)));
+	now = plan_of(r);
+	cr_assert(strstr(now, "philox plan 2\n"));
+	cr_assert(strstr(now, old->now.recordings == 1
+				      ? " wasted 0 patience 0 recordings 1 "
+					"unplayed 0 prepared 1 bytes 100 "
+				      : " wasted 0 patience 0 recordings 6 "
+					"unplayed 5 prepared 1 bytes 600 "),
+		  "%s", now);
+	cr_assert(strstr(now, "\ntakes 4 moves 0\n"));
+	free(now);
+}
+
+RUNNER_PROMISE(runner_plan_text, of_version_1_is_read)
+{
+	const size_t n = sizeof(old_policies) / sizeof(*old_policies);
+
+	for (size_t i = 0; i < n; i++) {
+		struct again other;
+
+		again_fixture(&other, f);
+		loads_old(other.r, &old_policies[i]);
+		again_close(&other);
+	}
+}
+
 /* --- functions and scripts of which there are several --------------------- */
 
-static const char two[] = "philox plan 1\n"
+static const char two[] = "philox plan 2\n"
 			  "library \"0.1.0\"\n"
 			  "runner live 1 mapped 1\n"
 			  "function \"a\" forward flags 0\n"
-			  "policy moved limit live eager refused eager limit 5 "
-			  "warmups 1 dry 0 after 1 again never retry 16 keys 0 "
-			  "verify 0 differs error bytes 0\n"
+			  "policy refused eager recordings 64 warmups 1 dry 0 "
+			  "retry 16 keys 0 verify 0 differs error bytes 0\n"
+			  "waste wasted 0 patience 0\n"
 			  "script 0\n"
 			  "script 1\n"
 			  "step alloc 1 alignment 1\n"
-			  "key 00 script 0 calls 1 warmups 0 dry 0 limited 0 "
+			  "key 00 script 0 calls 1 warmups 0 dry 0 wasted 0 "
+			  "patience 0 "
 			  "recordings 0 unplayed 0 prepared 0 bytes 0 wait 0\n"
-			  "key 01 script 1 calls 1 warmups 0 dry 0 limited 0 "
+			  "key 01 script 1 calls 1 warmups 0 dry 0 wasted 0 "
+			  "patience 0 "
 			  "recordings 0 unplayed 0 prepared 0 bytes 0 wait 0\n"
 			  "function \"b\" forward flags 0\n"
-			  "policy moved limit live eager refused eager limit 5 "
-			  "warmups 1 dry 0 after 1 again never retry 16 keys 0 "
-			  "verify 0 differs error bytes 0\n";
+			  "policy refused eager recordings 64 warmups 1 dry 0 "
+			  "retry 16 keys 0 verify 0 differs error bytes 0\n"
+			  "waste wasted 0 patience 0\n";
 
 static void refuses_two(struct philox_runner *r, const char *from,
 			const char *to, const char *what)
@@ -613,22 +738,22 @@ RUNNER_PROMISE(runner_plan_text, has_only_one_spelling)
 		PHILOX_ERROR_MISMATCH);
 	NAMES("function 'a' of the plan is not in this runner");
 	refuses_two(r, "function \"b\"", "function \"a\"",
-		    "line 11: function 'a' has to come before 'a'");
+		    "line 12: function 'a' has to come before 'a'");
 	refuses_two(r, "function \"a\"", "function \"c\"",
-		    "line 11: function 'b' has to come before 'c'");
+		    "line 12: function 'b' has to come before 'c'");
 	refuses_two(r, "key 00 script 0", "key 00 script 1",
-		    "line 9: script 0 has to be named first");
+		    "line 10: script 0 has to be named first");
 	refuses_two(r, "key 01 script 1", "key 01 script 0",
-		    "line 11: script 1 of function 'a' is of no key");
+		    "line 12: script 1 of function 'a' is of no key");
 	refuses_two(r, "key 01 script 1", "key 01 script none",
-		    "line 11: script 1 of function 'a' is of no key");
+		    "line 12: script 1 of function 'a' is of no key");
 	refuses_two(r, "step alloc 1 alignment 1\n", "",
 		    "scripts 0 and 1 above are the same");
-	refuses_two(r, "key 01", "key 00", "line 10: its function has that ");
+	refuses_two(r, "key 01", "key 00", "line 11: its function has that ");
 	refuses_two(r, "recordings 0 unplayed 0 prepared 0 bytes 0",
 		    "recordings 1 unplayed 0 prepared 0 bytes "
 		    "9223372036854775807\n",
-		    "line 9: ' wait' expected");
+		    "line 10: ' wait' expected");
 }
 
 /* --- in use, files, memory ------------------------------------------------ */

@@ -163,7 +163,7 @@ RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
 
 	make_function_under(
 		&layer, r, "layer",
-		&(struct philox_policy){.keys = 3, .live = PHILOX_LIVE_RECORD});
+		&(struct philox_policy){.keys = 3});
 	for (uint32_t key = 0; key < 3; key++)
 		settle(&layer, x, key);
 	kept = made_call(&layer, x, 0);
@@ -191,7 +191,7 @@ RUNNER_PROMISE(runner_limits, leave_the_outputs_of_keys_that_go)
 
 	make_function_under(
 		&layer, r, "layer",
-		&(struct philox_policy){.keys = 2, .live = PHILOX_LIVE_RECORD});
+		&(struct philox_policy){.keys = 2});
 	for (uint32_t key = 0; key < 4; key++) {
 		settle(&layer, x, key);
 		kept[key] = made_call(&layer, x, key);

@@ -220,45 +220,45 @@ RUNNER_PROMISE(runner_prepare, leaves_no_warm_up_to_calls)
 
 /* --- and the policy ------------------------------------------------------- */
 
-RUNNER_PROMISE(runner_prepare, is_not_what_the_limit_counts)
+/* What was prepared and never replayed was not wasted. */
+RUNNER_PROMISE(runner_prepare, wastes_nothing)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	struct layer_call calls[9];
-	uint32_t *x[11];
+	struct layer_call calls[4];
+	uint32_t *x[8];
 
 	make_function_under(&layer, r, "layer",
-			    &(struct philox_policy){.limit = 1});
-	for (uint32_t i = 0; i < 11; i++)
+			    &(struct philox_policy){.recordings = 4});
+	for (uint32_t i = 0; i < 8; i++)
 		x[i] = make_words(f, i);
-	for (int i = 0; i < 9; i++)
+	for (int i = 0; i < 4; i++)
 		calls[i] = new_call(&layer, x[i], 0);
-	PREPARED(&layer, calls, 9, 9);
+	PREPARED(&layer, calls, 4, 4);
 	cr_assert_eq(counts_of(&layer).unplayed, 0);
-	KIND(&layer, x[9], 0, PHILOX_CALL_RECORD);
-	cr_assert_eq(counts_of(&layer).unplayed, 1);
-	KIND(&layer, x[10], 0, PHILOX_CALL_EAGER);
-	cr_assert_eq(counts_of(&layer).missed_limit, 1);
-	for (int i = 0; i < 9; i++)
-		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+	for (int i = 4; i < 8; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).unplayed, 4);
+	cr_assert_eq(counts_of(&layer).evicted, 4);
+	cr_assert_eq(counts_of(&layer).missed_bound, 0);
 }
 
-RUNNER_PROMISE(runner_prepare, leaves_a_call_its_one_recording)
+RUNNER_PROMISE(runner_prepare, of_more_than_the_bound_keeps_the_last_ones)
 {
 	struct layer layer = make_layer(f, r, "layer");
-	uint32_t *x[4] = {make_words(f, 0), make_words(f, 1), make_words(f, 2),
-			  make_words(f, 3)};
-	struct layer_call calls[2];
+	struct layer_call calls[5];
+	uint32_t *x[5];
 
 	make_function_under(&layer, r, "layer",
-			    &(struct philox_policy){.limit = PHILOX_NEVER});
-	for (int i = 0; i < 2; i++)
+			    &(struct philox_policy){.recordings = 3});
+	for (uint32_t i = 0; i < 5; i++) {
+		x[i] = make_words(f, i);
 		calls[i] = new_call(&layer, x[i], 0);
-	PREPARED(&layer, calls, 2, 2);
-	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
-	KIND(&layer, x[3], 0, PHILOX_CALL_EAGER);
-	for (int i = 0; i < 3; i++)
+	}
+	PREPARED(&layer, calls, 5, 3);
+	for (int i = 2; i < 5; i++)
 		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
-	KIND(&layer, x[3], 0, PHILOX_CALL_EAGER);
+	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).missed_evicted, 1);
 }
 
 /* A body that asks for one more warm-up gets it, as a dry one. */
@@ -281,21 +281,6 @@ RUNNER_PROMISE(runner_prepare, gives_a_body_the_warm_ups_that_it_asks_for)
 	cr_assert_eq(counts_of(&layer).dry, 4);
 	SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 0), "first");
 	cr_assert_eq(counts_of(&layer).replay, 1);
-}
-
-RUNNER_PROMISE(runner_prepare, does_not_wait_for_the_call_that_is_recorded)
-{
-	struct layer layer = make_layer(f, r, "layer");
-	uint32_t *x[2] = {make_words(f, 0), make_words(f, 1)};
-	struct layer_call call = new_call(&layer, x[0], 0);
-
-	make_function_under(&layer, r, "layer",
-			    &(struct philox_policy){.after = 4});
-	PREPARED(&layer, &call, 1, 1);
-	KIND(&layer, x[0], 0, PHILOX_CALL_REPLAY);
-	for (int i = 0; i < 3; i++)
-		KIND(&layer, x[1], 0, PHILOX_CALL_EAGER);
-	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
 }
 
 /* Of more keys than there may be the first ones go, and are not counted. */

@@ -40,16 +40,16 @@ lines()
 # --- a small one, by hand ------------------------------------------------------
 
 python3 "$texts" sign >"$WORK/small" <<'END'
-philox runner 1
+philox runner 2
 runner "mo\x22del" mode verify calls 40 made 7 functions 3 live 3
 function 1 "la <&>" there forward flags 0 inputs 1 outputs 2 values 0 keys 10 recordings 2
-policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 after 1 again never retry 16 keys 0 verify 2 differs error bytes 0
+policy refused eager recordings 64 warm-ups 1 dry 0 retry 16 keys 0 verify 2 differs error bytes 0
 calls eager 2 warm-up 1 record 2 replay 15 failed 0
 bodies 5 dry 0 checking 0 prepared 0
-misses new 1 moved 3 live 0 stale 0 early 0 limit 2 refused 0 eager 0 agreed 0
+misses new 1 moved 3 live 0 stale 0 evicted 0 bound 2 refused 0 eager 0 agreed 0
 verified 7 differed 1 unverified 2
-kept dropped 0 unplayed 1 bytes 4096 copies 0
-reason "its inputs moved: input 'x' from 0x..; the limit of 2 recordings that were never replayed is met"
+kept dropped 0 evicted 0 unplayed 1 bytes 4096 pool 0 copies 0
+reason "its inputs moved: input 'x' from 0x..; its key keeps the recordings that it has, for policy.recordings: those that it evicted were never replayed"
 input "x" static flags 0 alignment 0 elements 0 origin ""
 output "y" elements 0 origin ""
 output "z" elements 0 origin ""
@@ -68,21 +68,21 @@ from memory 5 static
 recording 7 key 1 replays 0 by prepare bytes 2048 passes 1 writes 0 ranges 0
 from function 1 output 2 recording 1 copied
 function 2 "host" there inference flags 1 inputs 0 outputs 1 values 0 keys 0 recordings 0
-policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 after 1 again never retry 16 keys 0 verify 0 differs error bytes 0
+policy refused eager recordings 64 warm-ups 1 dry 0 retry 16 keys 0 verify 0 differs error bytes 0
 calls eager 20 warm-up 0 record 0 replay 0 failed 0
 bodies 20 dry 0 checking 0 prepared 0
-misses new 0 moved 0 live 0 stale 0 early 0 limit 0 refused 0 eager 20 agreed 0
+misses new 0 moved 0 live 0 stale 0 evicted 0 bound 0 refused 0 eager 20 agreed 0
 verified 0 differed 0 unverified 0
-kept dropped 0 unplayed 0 bytes 0 copies 0
+kept dropped 0 evicted 0 unplayed 0 bytes 0 pool 0 copies 0
 reason "it is PHILOX_FUNCTION_EAGER"
 output "o" elements 0 origin ""
 function 3 "old" gone backward flags 0 inputs 0 outputs 0 values 0 keys 0 recordings 0
-policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 after 1 again never retry 16 keys 0 verify 0 differs error bytes 0
+policy refused eager recordings 64 warm-ups 1 dry 0 retry 16 keys 0 verify 0 differs error bytes 0
 calls eager 0 warm-up 0 record 0 replay 0 failed 0
 bodies 0 dry 0 checking 0 prepared 0
-misses new 0 moved 0 live 0 stale 0 early 0 limit 0 refused 0 eager 0 agreed 0
+misses new 0 moved 0 live 0 stale 0 evicted 0 bound 0 refused 0 eager 0 agreed 0
 verified 0 differed 0 unverified 0
-kept dropped 0 unplayed 0 bytes 0 copies 0
+kept dropped 0 evicted 0 unplayed 0 bytes 0 pool 0 copies 0
 reason ""
 live function 1 output 2 recording 1 block 0 size 100 call 9 untied
 live function 2 output 1 recording 0 block 0 size 7 call 10 untied
@@ -106,8 +106,8 @@ is_summed_up()
 			'calls 40: eager 22, warm-ups 1, recordings 2, replays 15 (37.5 %), failed 0' \
 			'function "la <&>", forward' \
 			'  calls 20: eager 2, warm-ups 1, recordings 2, replays 15 (75.0 %), failed 0' \
-			'  misses: new 1, moved 3, limit 2' \
-			"  last reason: \"its inputs moved: input 'x' from 0x..; the limit of 2 recordings that were never replayed is met\"" \
+			'  misses: new 1, moved 3, bound 2' \
+			"  last reason: \"its inputs moved: input 'x' from 0x..; its key keeps the recordings that it has, for policy.recordings: those that it evicted were never replayed\"" \
 			'  verified 7, of which 1 differed; could not be verified 2' \
 			'  keys 10, recordings 2, of which never replayed 1, 4096 bytes (4 KiB)' \
 			'  key 1 (0102): calls 20, recordings 2, waits for 3 calls: "it looks at a clock"' \
@@ -139,7 +139,7 @@ layer, host, old = runner["functions"]
 assert layer["name"] == "la <&>" and layer["mode"] == "forward"
 assert layer["calls"] == {"eager": 2, "warmup": 1, "record": 2, "replay": 15,
                           "failed": 0}
-assert layer["misses"]["moved"] == 3 and layer["misses"]["limit"] == 2
+assert layer["misses"]["moved"] == 3 and layer["misses"]["bound"] == 2
 assert (layer["verified"], layer["differed"], layer["unverified"]) == (7, 1, 2)
 assert layer["policy"]["again"] is None and layer["policy"]["verify"] == 2
 assert layer["inputs"] == [{"name": "x", "kind": "static", "mutated": False,
@@ -267,8 +267,8 @@ check "inspect names the last line of one that is cut" \
 	sh -c 'head -n 8 "$1" >"$2" && "$3" inspect --dot "$2"' - \
 	"$WORK/small" "$WORK/cut" "$philox"
 check "inspect names a version that is too new" \
-	gives 2 "line 1: the text has version 2, the newest this philox reads is 1" \
-	sh -c 'echo "philox runner 2" >"$1" && "$2" inspect "$1"' - \
+	gives 2 "line 1: the text has version 3, the newest this philox reads is 2" \
+	sh -c 'echo "philox runner 3" >"$1" && "$2" inspect "$1"' - \
 	"$WORK/new" "$philox"
 check "a runner is no trace" \
 	gives 2 "is a snapshot of a runner: --trace takes a journal" \

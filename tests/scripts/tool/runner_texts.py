@@ -19,12 +19,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 MOST = 200
 COUNTS = ["calls eager 1 warm-up 2 record {0} replay {1} failed 0",
           "bodies {0} dry 0 checking 0 prepared 0",
-          "misses new 1 moved 2 live 0 stale 0 early 0 limit 0 refused 0 "
+          "misses new 1 moved 2 live 0 stale 0 evicted 0 bound 0 refused 0 "
           "eager 0 agreed 0",
           "verified 0 differed 0 unverified 0",
-          "kept dropped 0 unplayed 0 bytes {2} copies 0"]
-POLICY = ("policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 "
-          "after 1 again never retry 16 keys 0 verify 0 differs error bytes 0")
+          "kept dropped 0 evicted 0 unplayed 0 bytes {2} pool 0 copies 0"]
+POLICY = ("policy refused eager recordings 64 warm-ups 1 dry 0 "
+          "retry 16 keys 0 verify 0 differs error bytes 0")
 POOL = """begin pool
 philox pool 1
 pool "runner" plain flags 0 unit 512 step 0 limit 0
@@ -130,7 +130,7 @@ class Maker:
             text = self.recording(number)
             self.recordings[number] = (index, number)
             of[index].append((number, text))
-        lines = ["philox runner 1",
+        lines = ["philox runner 2",
                  f'runner "runner" mode plain calls {4 * number} made {number} '
                  f"functions {self.functions} live {min(number, 2)}"]
         for index, recordings in enumerate(of):

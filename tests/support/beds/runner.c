@@ -111,6 +111,7 @@ enum philox_status layer_body(void *user, struct philox_run *run)
 struct philox_function_desc layer_options(const char *name, struct layer *layer)
 {
 	static const struct philox_input_desc x = {.name = "x",
+						   .kind = PHILOX_INPUT_STATIC,
 						   .origin = PHILOX_ORIGIN};
 	static const struct philox_output_desc outputs[] = {
 		{.name = "y", .origin = "layer.c:1"}, {.name = "echo"}};

@@ -48,6 +48,14 @@ static int is_of_freed(const struct game *game, const struct playing *p)
 		strstr(said, "cudaGraphLaunch: cudaErrorInvalidValue"));
 }
 
+static int has_fixed(const struct recipe_shape *shape)
+{
+	for (unsigned i = 0; i < shape->n_inputs; i++)
+		if (shape->inputs[i].flags & PHILOX_INPUT_FIXED)
+			return 1;
+	return 0;
+}
+
 /* Why it failed; GAME_EVENTS: there is no reason. */
 static enum game_event explain_failure(const struct game *game,
 				       const struct playing *p)
@@ -71,8 +79,8 @@ static enum game_event explain_failure(const struct game *game,
 	    p->f->policy.refused == PHILOX_REFUSED_ERROR &&
 	    is_of_capture(p->status))
 		return GAME_FAILED_REFUSED;
-	if (p->f->policy.moved == PHILOX_MOVED_ERROR &&
-	    p->status == PHILOX_ERROR_MISMATCH && !run->bodies)
+	if (has_fixed(&p->f->shape) && p->status == PHILOX_ERROR_MISMATCH &&
+	    !run->bodies)
 		return GAME_FAILED_MOVED;
 	return failure_by_arguments(p);
 }

@@ -36,7 +36,6 @@ static struct model_key *find_key(struct model *model,
 
 	if (!key->there)
 		*key = (struct model_key){.there = 1,
-					  .last = -1,
 					  .warmups =
 						  warmups_of(&function->policy),
 					  .dry = function->policy.dry};
@@ -124,39 +123,80 @@ static enum philox_call_kind run_in_call(struct at *at,
 
 /* --- decisions ------------------------------------------------------------ */
 
-static int is_early(struct at *at)
-{
-	const uint32_t after = or_default(at->policy->after, 1, PHILOX_NEVER);
+static void note_return(struct at *at);
 
-	if (after <= 1)
-		return 0;
-	if (++at->key->seen[at->place] < after)
-		return 1;
-	at->key->seen[at->place] = 0;
-	return 0;
+static uint32_t most_of(const struct philox_policy *policy)
+{
+	return policy->recordings ? policy->recordings : PHILOX_RECORDINGS;
 }
 
-static int is_limited(struct at *at)
+/* The set that was used least recently, but not `kept`; -1: none. */
+static int least_used(const struct model_key *key, int kept)
 {
-	const uint32_t limit = or_default(at->policy->limit, 5, 0);
-	const uint32_t again =
-		or_default(at->policy->again, PHILOX_NEVER, PHILOX_NEVER);
-	struct model_key *key = at->key;
-	const unsigned unplayed = count_recorded(key, UNPLAYED);
+	int found = -1;
 
-	if (at->policy->moved != PHILOX_MOVED_LIMIT)
+	for (int i = 0; i < MODEL_SETS; i++)
+		if (key->recorded[i] && i != kept &&
+		    (found < 0 || key->set_used[i] < key->set_used[found]))
+			found = i;
+	return found;
+}
+
+static void use_set(struct at *at)
+{
+	at->key->set_used[at->place] = ++at->model->clock;
+	at->key->set_calls[at->place] = at->key->calls;
+}
+
+/* Whether the key keeps what it has. */
+static int is_held(struct at *at)
+{
+	struct model_key *key = at->key;
+	const int oldest = least_used(key, -1);
+
+	if (count_recorded(key, NOT_RECORDED) < most_of(at->policy) ||
+	    key->calls - key->set_calls[oldest] >= key->patience)
 		return 0;
-	if (limit ? unplayed < limit
-		  : count_recorded(key, NOT_RECORDED) ==
-			    count_recorded(key, PREPARED))
-		return 0;
-	if (again != PHILOX_NEVER && key->limited >= again) {
-		key->limited = 0;
-		return 0;
-	}
-	key->limited++;
-	at->function->limits++;
+	at->function->holds++;
 	return 1;
+}
+
+static void evict(struct at *at, int set)
+{
+	struct model_key *key = at->key;
+	const uint32_t most = most_of(at->policy);
+	const int wasted = key->recorded[set] == UNPLAYED;
+
+	key->recorded[set] = NOT_RECORDED;
+	at->function->evictions++;
+	if (!wasted) {
+		key->wasted -= key->wasted > 0;
+		return;
+	}
+	if (key->patience && !key->on_trial[set])
+		return;
+	key->wasted++;
+	if (key->wasted < most / 4)
+		return;
+	key->wasted = 0;
+	key->patience = key->patience ? 2 * key->patience : 8 * most;
+	if (key->patience > 1 << 20)
+		key->patience = 1 << 20;
+}
+
+static void keep_bound(struct at *at)
+{
+	struct model_key *key = at->key;
+	int newest = -1, oldest;
+
+	for (int i = 0; i < MODEL_SETS; i++)
+		if (key->recorded[i] &&
+		    (newest < 0 || key->set_used[i] > key->set_used[newest]))
+			newest = i;
+	while (count_recorded(key, NOT_RECORDED) + owed(key) >
+		       most_of(at->policy) &&
+	       (oldest = least_used(key, newest)) >= 0)
+		evict(at, oldest);
 }
 
 /* What a recording counts as: for one of the plan's, as long as there are. */
@@ -179,7 +219,9 @@ static int try_to_record(struct at *at, int prepared)
 	run_body(at);
 	if (at->call->refuses)
 		return 0;
+	at->key->on_trial[at->place] = !owed(at->key) && at->key->patience;
 	at->key->recorded[at->place] = pay(at->key, prepared);
+	use_set(at);
 	return 1;
 }
 
@@ -196,11 +238,7 @@ static int is_barred_by_ticket(const struct at *at)
 
 static enum philox_call_kind decide_record(struct at *at)
 {
-	struct model_key *key = at->key;
-
-	if (!owed(key) && is_early(at))
-		return run_in_call(at, PHILOX_CALL_EAGER);
-	if (!owed(key) && count_recorded(key, NOT_RECORDED) && is_limited(at))
+	if (!owed(at->key) && is_held(at))
 		return run_in_call(at, PHILOX_CALL_EAGER);
 	if (try_to_record(at, 0))
 		return PHILOX_CALL_RECORD;
@@ -214,6 +252,7 @@ static enum philox_call_kind decide(struct at *at)
 	if (key->recorded[at->place]) {
 		if (key->recorded[at->place] == UNPLAYED)
 			key->recorded[at->place] = PLAYED;
+		note_return(at);
 		return PHILOX_CALL_REPLAY;
 	}
 	warm_up_dry(at);
@@ -228,8 +267,7 @@ static enum philox_call_kind decide(struct at *at)
 		at->bars = 1;
 		return run_in_call(at, PHILOX_CALL_EAGER);
 	}
-	if (key->cold && warmups_of(at->policy) && !at->policy->dry &&
-	    (owed(key) || at->policy->after <= 1))
+	if (key->cold && warmups_of(at->policy) && !at->policy->dry)
 		return run_in_call(at, PHILOX_CALL_WARMUP);
 	return decide_record(at);
 }
@@ -244,18 +282,46 @@ static unsigned place_of(const struct model_function *function,
 		       : place;
 }
 
-static void note_place(struct at *at)
+/* Of the recordings from before the call: where one is that was used last. */
+static int newest_before(const struct at *at, enum philox_call_kind kind)
+{
+	int newest = -1;
+
+	for (int i = 0; i < MODEL_SETS; i++)
+		if (at->key->recorded[i] &&
+		    (kind != PHILOX_CALL_RECORD || i != (int)at->place) &&
+		    (newest < 0 ||
+		     at->key->set_used[i] > at->key->set_used[newest]))
+			newest = i;
+	return newest;
+}
+
+static void note_place(struct at *at, enum philox_call_kind kind, int expected)
 {
 	struct model_key *key = at->key;
+	const int place = (int)at->call->place;
+	const int newest = newest_before(at, kind);
 
-	key->moves += key->last >= 0 && key->last != (int)at->call->place;
-	key->last = (int)at->call->place;
 	if (at->function->input != PHILOX_INPUT_AUTOMATIC || key->copied ||
-	    key->moves < 2)
+	    expected || newest < 0 || newest == place)
+		return;
+	if (kind != PHILOX_CALL_RECORD && key->recorded[place]) {
+		key->moves = 0;
+		return;
+	}
+	if (++key->moves < PHILOX_AUTOMATIC_MOVES)
 		return;
 	key->copied = 1;
 	memset(key->recorded, 0, sizeof(key->recorded));
 	memset(key->owed, 0, sizeof(key->owed));
+}
+
+/* A replay of another recording than the one before. */
+static void note_return(struct at *at)
+{
+	if (newest_before(at, PHILOX_CALL_REPLAY) != (int)at->place)
+		at->key->moves = 0;
+	use_set(at);
 }
 
 enum philox_call_kind model_call(struct model *model,
@@ -267,12 +333,15 @@ enum philox_call_kind model_call(struct model *model,
 			.policy = &function->policy,
 			.key = find_key(model, function, call->key),
 			.call = call};
+	const int expected = owed(at.key) != 0;
 	enum philox_call_kind kind;
 
 	at.place = place_of(function, at.key, call->place);
 	kind = decide(&at);
+	if (kind != PHILOX_CALL_REPLAY)
+		note_place(&at, kind, expected);
 	keep_limits(function, at.key);
-	note_place(&at);
+	keep_bound(&at);
 	at.key->calls++;
 	*bars = at.bars;
 	return kind;
@@ -296,6 +365,7 @@ int model_prepare(struct model *model, struct model_function *function,
 			at.key->warmups = at.key->cold = 0;
 	}
 	keep_limits(function, at.key);
+	keep_bound(&at);
 	return recorded;
 }
 
@@ -318,7 +388,7 @@ unsigned model_again(const struct model_function *function)
 void model_reload(struct model_function *function)
 {
 	function->bodies = function->dropped = 0;
-	function->limits = function->refusals = 0;
+	function->evictions = function->holds = function->refusals = 0;
 	for (unsigned i = 0; i < MODEL_KEYS; i++) {
 		struct model_key *key = &function->keys[i];
 
@@ -326,8 +396,6 @@ void model_reload(struct model_function *function)
 			key->owed[key->recorded[k]]++;
 		key->owed[NOT_RECORDED] = 0;
 		memset(key->recorded, 0, sizeof(key->recorded));
-		memset(key->seen, 0, sizeof(key->seen));
-		key->last = -1;
 		key->cold = !key->warmups && !key->dry && !key->wait;
 	}
 }

@@ -25,11 +25,12 @@ struct model_key {
 	int there;
 	uint64_t used;
 	unsigned calls, bodies;
-	uint32_t warmups, dry, wait, limited;
+	uint32_t warmups, dry, wait, wasted, patience;
 	enum model_recorded recorded[MODEL_SETS];
-	uint32_t seen[MODEL_SETS];
-	int last; /* place of the input; -1: not known */
-	unsigned moves;
+	uint64_t set_used[MODEL_SETS]; /* by the model's clock */
+	unsigned set_calls[MODEL_SETS]; /* the key's calls before that */
+	int on_trial[MODEL_SETS];       /* made while there was patience */
+	unsigned moves; /* in a row, to where no recording is */
 	int copied;
 	int known; /* what the body does */
 	/* of a plan */
@@ -44,7 +45,7 @@ struct model_function {
 	struct model_key keys[MODEL_KEYS];
 	/* so far */
 	unsigned bodies, dropped;
-	unsigned limits, refusals; /* calls that met the limit; bodies */
+	unsigned evictions, holds, refusals; /* of bodies */
 };
 
 struct model {

@@ -228,7 +228,8 @@ void game_prepare(struct game *game, const struct plan *plan)
 		recorded += calls[i].kind == PHILOX_CALL_RECORD;
 	}
 	MUST(game,
-	     (prepared >= recorded || f->policy.keys || f->policy.bytes) &&
+	     (prepared >= recorded || f->policy.keys || f->policy.bytes ||
+	      f->policy.recordings) &&
 		     prepared <= n,
 	     "%zu prepared, %zu recorded of %u", prepared, recorded, n);
 	game->program->counts[GAME_PREPARED] += prepared;

@@ -35,9 +35,11 @@ static void make_input(struct chance *chance, unsigned i,
 	input->kind = one_in(chance, 2) ? PHILOX_INPUT_STATIC : pick(chance, 3);
 	if (one_in(chance, 3))
 		input->alignment = 16u << pick(chance, 4);
+	if (input->kind != PHILOX_INPUT_COPIED && one_in(chance, 24))
+		input->flags = PHILOX_INPUT_FIXED;
 	if (!one_in(chance, 4))
 		return;
-	input->flags = PHILOX_INPUT_MUTATED;
+	input->flags |= PHILOX_INPUT_MUTATED;
 	if (one_in(chance, 2) || input->kind == PHILOX_INPUT_COPIED)
 		input->flags |= PHILOX_INPUT_WRITE_BACK;
 }

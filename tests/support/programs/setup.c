@@ -41,23 +41,16 @@ static struct philox_policy choose_policy(struct chance *chance,
 					  const struct recipe_shape *shape)
 {
 	static const uint32_t dry[] = {0, 0, 0, 1, 2};
-	static const uint32_t after[] = {0, 0, 0, 2, 3};
-	static const uint32_t again[] = {0, 2, 8, PHILOX_NEVER};
-	static const uint32_t limits[] = {0, 0, 1, 2, 50, 50, PHILOX_NEVER};
+	static const uint32_t recordings[] = {0, 0, 1, 2, 3, 8, PHILOX_NEVER};
 	static const uint32_t warmups[] = {0, 1, 2, PHILOX_NEVER};
 	static const uint32_t retries[] = {0, 1, 1, 2, 4, PHILOX_NEVER};
 
 	return (struct philox_policy){
-		.moved = one_in(chance, 16) ? PHILOX_MOVED_ERROR
-					    : pick(chance, 2),
-		.live = pick(chance, 2),
 		.refused = one_in(chance, 4),
-		.limit = limits[pick(chance, 7)],
+		.recordings = recordings[pick(chance, 7)],
 		.warmups = warmups[pick(chance, 4)],
 		.retry = retries[pick(chance, 6)],
 		.dry = is_updating(shape) ? 0 : dry[pick(chance, 5)],
-		.after = after[pick(chance, 5)],
-		.again = again[pick(chance, 4)],
 		.keys = one_in(chance, 6) ? 1 + pick(chance, 2) : 0,
 		.bytes = one_in(chance, 8) ? 20000 + pick(chance, 50000) : 0};
 }
@@ -135,10 +128,10 @@ static void count_misses(struct game *game, const struct game_function *f)
 	missed[GAME_MISSED_MOVED] += counts.missed_moved;
 	missed[GAME_MISSED_LIVE] += counts.missed_live;
 	missed[GAME_MISSED_STALE] += counts.missed_stale;
-	missed[GAME_MISSED_EARLY] += counts.missed_early;
+	missed[GAME_MISSED_EVICTED] += counts.missed_evicted;
 	missed[GAME_DRY] += counts.dry;
 	missed[GAME_KEYS_DROPPED] += counts.keys_dropped;
-	missed[GAME_MISSED_LIMIT] += counts.missed_limit;
+	missed[GAME_MISSED_BOUND] += counts.missed_bound;
 	missed[GAME_MISSED_REFUSED] += counts.missed_refused;
 	missed[GAME_MISSED_EAGER] += counts.missed_eager;
 	missed[GAME_COPIES] += counts.copies;

@@ -53,6 +53,20 @@ struct philox_function_desc team_options(const char *name, struct team *team)
 	return options;
 }
 
+void make_fixed_team(struct team *team, struct fixture *f,
+		     struct philox_runner *r, const char *name)
+{
+	static const struct philox_input_desc x = {
+		.name = "x", .flags = PHILOX_INPUT_FIXED};
+	struct philox_function_desc options;
+
+	*team = (struct team){.layer = make_layer(f, r, name),
+			      .others = PHILOX_CALL_REPLAY};
+	options = team_options(name, team);
+	options.inputs = &x;
+	make_function_of(&team->layer, r, &options);
+}
+
 void make_team(struct team *team, struct fixture *f, struct philox_runner *r,
 	       const char *name, const struct philox_policy *policy)
 {

@@ -29,6 +29,9 @@ struct team {
 /* Options of the team's function, COLLECTIVE. */
 struct philox_function_desc team_options(const char *name, struct team *team);
 /* A region and a function of that name; the others need no more care. */
+/* ... whose input must not move. */
+void make_fixed_team(struct team *team, struct fixture *f,
+		     struct philox_runner *r, const char *name);
 void make_team(struct team *team, struct fixture *f, struct philox_runner *r,
 	       const char *name, const struct philox_policy *policy);
 

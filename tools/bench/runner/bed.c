@@ -153,7 +153,7 @@ static int make_bed_function(struct runner_bed *bed)
 	options.mode = PHILOX_MODE_INFERENCE;
 	options.body = run_bed_body;
 	options.user = bed;
-	options.policy.limit = all_recordings(bed) + 1;
+	options.policy.recordings = all_recordings(bed) + 1;
 	return runner_function_make(&bed->parts, &bed->shape, options,
 				    &bed->function);
 }

@@ -287,7 +287,7 @@ static int make_llama_function(struct model *of, int way)
 		way == FORWARD ? PHILOX_MODE_FORWARD : PHILOX_MODE_BACKWARD;
 	options.body = way == FORWARD ? run_forward : run_backward;
 	options.user = of;
-	options.policy.limit = LAYERS;
+	options.policy.recordings = LAYERS;
 	return runner_function_make(&of->parts, &shape, options,
 				    &of->functions[way]);
 }
