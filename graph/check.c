@@ -8,8 +8,8 @@
 #include "graph/pool/pool.h"
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_context_report, beyond)
-OPTIONS_NO_PADDING(struct philox_context_report, beyond);
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_context_report, cut)
+OPTIONS_NO_PADDING(struct philox_context_report, cut);
 
 static enum philox_status check_report(
 	const struct philox_context_report *report)
@@ -18,6 +18,38 @@ static enum philox_status check_report(
 		return PHILOX_OK;
 	return options_check_room("report", report->size, REPORT_SIZE_FIRST,
 				  sizeof(*report));
+}
+
+static enum philox_status say_unannounced(
+	const struct philox_context_report *found)
+{
+	return status_set(PHILOX_ERROR_UNANNOUNCED,
+			  "%" PRIu64 " launch%s of %" PRIu64
+			  " graph%s %s made without philox, first of '%s' "
+			  "(regions: %s)",
+			  found->launches, status_es(found->launches),
+			  found->graphs, status_s(found->graphs),
+			  found->launches == 1 ? "was" : "were", found->graph,
+			  found->regions);
+}
+
+static enum philox_status say_limit(const struct philox_context_report *found)
+{
+	if (found->beyond)
+		return status_set(PHILOX_ERROR_LIMIT,
+				  "%" PRIu64
+				  " run%s drew an iteration that there is not, "
+				  "first in '%s' (regions: %s)",
+				  found->beyond, status_s(found->beyond),
+				  found->graph, found->regions);
+	if (!found->cut)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_LIMIT,
+			  "%" PRIu64
+			  " loop%s ended at the limit while the condition "
+			  "still held, first in '%s' (regions: %s)",
+			  found->cut, status_s(found->cut), found->graph,
+			  found->regions);
 }
 
 enum philox_status philox_context_check(struct philox_context *context,
@@ -41,23 +73,7 @@ enum philox_status philox_context_check(struct philox_context *context,
 	context_report(context, PHILOX_OK, NULL);
 	if (report)
 		options_write(report, &found, sizeof(found));
-	if (!found.launches && found.beyond)
-		return status_set(PHILOX_ERROR_LIMIT,
-				  "%" PRIu64
-				  " run%s drew an iteration that there is not, "
-				  "first in '%s' (regions: %s)",
-				  found.beyond, status_s(found.beyond),
-				  found.graph, found.regions);
-	if (!found.launches)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "%" PRIu64 " launch%s of %" PRIu64
-			  " graph%s %s made without philox, first of '%s' "
-			  "(regions: %s)",
-			  found.launches, status_es(found.launches),
-			  found.graphs, status_s(found.graphs),
-			  found.launches == 1 ? "was" : "were", found.graph,
-			  found.regions);
+	return found.launches ? say_unannounced(&found) : say_limit(&found);
 }
 
 /* --- whether a context may be saved --------------------------------------- */

@@ -55,11 +55,12 @@ uint32_t bodies_common(const struct capture *capture, uint32_t a, uint32_t b)
 	return a;
 }
 
-const uint32_t *bodies_run(const struct captured_body *body)
+const uint32_t *bodies_word(const struct captured_body *body,
+			    enum body_word which)
 {
 	const struct philox_state *control = body->control.device;
 
-	return (const uint32_t *)(const void *)(control + 1);
+	return (const uint32_t *)(const void *)(control + 1) + which;
 }
 
 /* --- records --------------------------------------------------------------- */
@@ -251,10 +252,44 @@ static enum philox_status check_ours(const struct capture *capture,
 			  body->id);
 }
 
+/* Note [Bodies]: what ends the loop if no kernel in its body is the last. */
+static enum philox_status end_loop(struct capture *capture,
+				   struct captured_body *body)
+{
+	const struct conditional_node *node = &capture->nodes[body->node];
+	enum philox_status status;
+
+	if (node->kind != PHILOX_CONDITIONAL_WHILE ||
+	    (node->sets < 2 && !node->branched))
+		return PHILOX_OK;
+	status = device_condition_guard(capture_device(capture), body->stream,
+					node->condition, NULL,
+					body->control.device, CONDITION_LAST);
+	if (status == PHILOX_OK)
+		body->ends = 1;
+	else
+		bodies_break(capture, "the end of a body");
+	return status;
+}
+
+static enum philox_status end_capture(struct capture *capture,
+				      struct captured_body *body)
+{
+	philox_native_graph ended;
+	enum philox_status status = philox_stream_end_capture(
+		capture_device(capture), body->stream, &ended);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	bodies_break(capture, "the end of a body");
+	end_again(capture, body);
+	return status;
+}
+
 static enum philox_status end_body(struct capture *capture,
 				   struct captured_body *body)
 {
-	philox_native_graph ended;
+	struct status_message kept;
 	enum philox_status status;
 
 	body->phase = BODY_CAPTURED;
@@ -265,13 +300,9 @@ static enum philox_status end_body(struct capture *capture,
 		bodies_break(capture, "the end of a body");
 		return status;
 	}
-	status = philox_stream_end_capture(capture_device(capture),
-					   body->stream, &ended);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	bodies_break(capture, "the end of a body");
-	end_again(capture, body);
-	return status;
+	status = end_loop(capture, body);
+	kept = status_kept();
+	return status_first(status, &kept, end_capture(capture, body));
 }
 
 /* The newest first: a body is newer than those around it. */
@@ -348,7 +379,8 @@ static void write_map(const struct capture *capture, uint32_t index, char *to)
 	*map = (struct body_map){.report = head_body_report(&capture->head),
 				 .number = index,
 				 .limit = body->limit,
-				 .cells = body->n_cells};
+				 .cells = body->n_cells,
+				 .ends = body->ends};
 	if (body->n_cells)
 		memcpy(map + 1, body->cells,
 		       body->n_cells * sizeof(*body->cells));

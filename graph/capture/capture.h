@@ -168,8 +168,8 @@ enum head_copy {
 
 /* A head's memory. Each map comes after its control block. */
 struct head {
-	struct arena_block report; /* mapped: one for each control block, and
-				      one for bodies */
+	struct arena_block report; /* mapped: one for each control block, one
+				      for bodies, and one for loops */
 	struct arena_block open;   /* mapped: the open control block */
 	struct arena_block staged; /* mapped: what the sealed one is to be */
 	struct arena_block sealed; /* device memory */
@@ -177,7 +177,7 @@ struct head {
 	int more_sent;                               /* that is copied, too */
 	uint64_t cells;                              /* entries of the map */
 	uint64_t room;    /* for entries, in `staged` */
-	uint64_t seen[3]; /* counts of the reports */
+	uint64_t seen[4]; /* counts of the reports */
 	enum head_copy copy;
 	philox_event copied;
 	const struct philox_device *device;
@@ -229,7 +229,10 @@ enum philox_status head_seal_more(struct graph_context *graphs,
 				  struct head *head, size_t size, char **host,
 				  char **device);
 
-/* head_body_report() returns the device address of the report of bodies. */
+/*
+ * head_body_report() returns the device address of the report of bodies; that
+ * of loops follows it.
+ */
 struct head_report *head_body_report(const struct head *head);
 
 /*
@@ -245,10 +248,11 @@ void head_sent(struct philox_device *device, struct head *head,
 
 /*
  * head_untold() returns how many the next call below will return,
- * head_beyond_untold() the same of the one after it.
+ * head_beyond_untold() and head_cut_untold() the same of those after it.
  */
 uint64_t head_untold(const struct head *head);
 uint64_t head_beyond_untold(const struct head *head);
+uint64_t head_cut_untold(const struct head *head);
 
 /*
  * head_unannounced() returns how many unannounced launches happened since the
@@ -261,6 +265,12 @@ uint64_t head_unannounced(struct head *head, uint64_t *sequence);
  * the last call, and writes the number of a body, or of a pass, that one is of.
  */
 uint64_t head_beyond(struct head *head, uint64_t *number);
+
+/*
+ * head_cut() returns how many loops were ended at their limits since the last
+ * call though their conditions held, and writes the number of one's body.
+ */
+uint64_t head_cut(struct head *head, uint64_t *number);
 
 /* head_note_taken() notes the number of a message that was launched. */
 void head_note_taken(const struct head *head, uint64_t sequence);
@@ -376,6 +386,7 @@ struct captured_body {
 	uint32_t slot;              /* of its control */
 	struct arena_block control; /* two states */
 	uint64_t limit;
+	uint8_t ends; /* its last kernel ends the loop */
 	struct body_cell *cells; /* the map's, until it is sealed */
 	uint32_t n_cells;
 	struct body_map *map; /* device address, once it is sealed */
@@ -387,7 +398,9 @@ struct conditional_node {
 	uint32_t body;   /* index of its first */
 	uint32_t bodies; /* and how many it has */
 	uint32_t limit;
-	int own; /* the caller's */
+	uint32_t sets; /* kernels in its bodies that set its condition */
+	int branched;  /* one is in a body within */
+	int own;       /* the caller's */
 	int ended;
 	device_condition condition;
 };
@@ -586,6 +599,16 @@ void cells_free_all(struct graph_context *graphs);
  * not announced finds poison in the control and does nothing, and the head is
  * as it was without bodies.
  *
+ * The kernels of ours that set the condition of a WHILE look at the control of
+ * its body: once the body has had its limit of runs, they set 0, and report a
+ * condition that was to be another value. A loop that begins again in a body
+ * around it may find that its runs are used up: so does the kernel before the
+ * node. In a body with one such kernel, which each run runs once, that one is
+ * the last word of the run. With several, or with one in a branch, which may
+ * be left out, the body ends with a kernel more, and the others set what they
+ * are told. Each leaves its value in the control for the last one. Where the
+ * caller's own kernels alone set a condition, nothing of ours ends the loop.
+ *
  * A pass in a body has its cells twice: as the head fills them, for iteration
  * 0, and as the body's kernel does for each run, which is what captured kernels
  * read. The head fills the latter, too, so that they are poison when the launch
@@ -633,8 +656,9 @@ int bodies_hold(const struct capture *capture, uint32_t outer, uint32_t body);
 int bodies_repeat(const struct capture *capture, uint32_t body);
 uint32_t bodies_common(const struct capture *capture, uint32_t a, uint32_t b);
 
-/* bodies_run() returns the device address of the number of the present run. */
-const uint32_t *bodies_run(const struct captured_body *body);
+/* bodies_word() returns the device address of a word of a body's control. */
+const uint32_t *bodies_word(const struct captured_body *body,
+			    enum body_word which);
 
 /*
  * bodies_add() adds a node with all its bodies, the next ones: ERROR_MEMORY,

@@ -135,6 +135,15 @@ static enum philox_status add_after(struct capture *capture,
 				   : status;
 }
 
+/* The control of the body whose runs end a loop; NULL: nothing does. */
+static struct philox_state *counted_by(const struct capture *capture,
+				       const struct conditional_node *node)
+{
+	return node->kind == PHILOX_CONDITIONAL_WHILE
+		       ? capture->bodies[node->body].control.device
+		       : NULL;
+}
+
 static enum philox_status add_native(struct capture *capture,
 				     const struct capture_info *info,
 				     struct conditional_node *node,
@@ -150,8 +159,9 @@ static enum philox_status add_native(struct capture *capture,
 	status = device_condition_create(device, info->graph, 0, 0,
 					 &node->condition);
 	if (status == PHILOX_OK) {
-		status = device_condition_guard(device, stream, node->condition,
-						word, NULL, 0);
+		status = device_condition_guard(
+			device, stream, node->condition, word,
+			counted_by(capture, node), CONDITION_BEFORE);
 		if (status == PHILOX_OK)
 			status = add_after(capture, info, node, stream, bodies);
 		if (status != PHILOX_OK)
@@ -505,19 +515,20 @@ static enum philox_status set_condition(
 {
 	struct conditional_node *node;
 	struct capture *capture;
-	const struct captured_body *body;
-	const uint32_t *run = NULL;
 	enum philox_status status = find_node(conditional, &capture, &node);
 
 	if (status == PHILOX_OK)
 		status = check_place(capture, node, info->id);
 	if (status != PHILOX_OK)
 		return status;
-	body = &capture->bodies[node->body];
-	if (node->kind == PHILOX_CONDITIONAL_WHILE)
-		run = bodies_run(body);
-	return device_condition_guard(capture_device(capture), stream,
-				      node->condition, word, run, body->limit);
+	status = device_condition_guard(
+		capture_device(capture), stream, node->condition, word,
+		counted_by(capture, node), CONDITION_WITHIN);
+	if (status != PHILOX_OK)
+		return status;
+	node->sets++;
+	node->branched |= capture->bodies[node->body].id != info->id;
+	return PHILOX_OK;
 }
 
 static enum philox_status set(const struct philox_conditional *conditional,
@@ -558,9 +569,10 @@ enum philox_status philox_conditional_set(
 	return report(conditional->context, status);
 }
 
-enum philox_status philox_conditional_iteration(
+/* The address of a word that the body's kernel writes in each run. */
+static enum philox_status find_word(
 	const struct philox_conditional *conditional, uint32_t body,
-	const uint32_t **iteration)
+	enum body_word which, const uint32_t **word, const char *name)
 {
 	struct captured_body *found;
 	struct capture *capture;
@@ -568,8 +580,8 @@ enum philox_status philox_conditional_iteration(
 
 	if (status != PHILOX_OK)
 		return status;
-	if (!iteration)
-		return context_null(conditional->context, "iteration");
+	if (!word)
+		return context_null(conditional->context, name);
 	context_lock(conditional->context);
 	status = find_body(conditional, body, &capture, &found);
 	if (status == PHILOX_OK && found->phase == BODY_NEW)
@@ -577,9 +589,24 @@ enum philox_status philox_conditional_iteration(
 			status_set(PHILOX_ERROR_STATE,
 				   "body %" PRIu32 " has not been begun", body);
 	if (status == PHILOX_OK)
-		*iteration = bodies_run(found);
+		*word = bodies_word(found, which);
 	context_unlock(conditional->context);
 	return report(conditional->context, status);
+}
+
+enum philox_status philox_conditional_iteration(
+	const struct philox_conditional *conditional, uint32_t body,
+	const uint32_t **iteration)
+{
+	return find_word(conditional, body, BODY_WORD_RUN, iteration,
+			 "iteration");
+}
+
+enum philox_status philox_conditional_beyond(
+	const struct philox_conditional *conditional, uint32_t body,
+	const uint32_t **beyond)
+{
+	return find_word(conditional, body, BODY_WORD_BEYOND, beyond, "beyond");
 }
 
 /* --- the end --------------------------------------------------------------- */

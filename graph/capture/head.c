@@ -7,8 +7,12 @@
 #include <string.h>
 #include "graph/capture/capture.h"
 
-/* Those of the open and the sealed control block, and that of bodies. */
-enum { REPORT_OF_BODIES = 2, HEAD_REPORTS };
+/* Those of the open and the sealed control block, of bodies, and of loops. */
+enum { REPORT_OF_BODIES = 2, REPORT_OF_LOOPS, HEAD_REPORTS };
+
+_Static_assert(sizeof(((struct head *)NULL)->seen) ==
+		       HEAD_REPORTS * sizeof(uint64_t),
+	       "a count for each report");
 
 /* Where a map begins after its control block; its numbers follow it. */
 #define MAP_AT (sizeof(struct sealed_control))
@@ -301,6 +305,11 @@ uint64_t head_beyond_untold(const struct head *head)
 	return fresh_in(head, REPORT_OF_BODIES);
 }
 
+uint64_t head_cut_untold(const struct head *head)
+{
+	return fresh_in(head, REPORT_OF_LOOPS);
+}
+
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 {
 	uint64_t last = 0, all = 0;
@@ -326,16 +335,26 @@ struct head_report *head_body_report(const struct head *head)
 	return (struct head_report *)head->report.device + REPORT_OF_BODIES;
 }
 
-uint64_t head_beyond(struct head *head, uint64_t *number)
+static uint64_t take_numbered(struct head *head, unsigned which,
+			      uint64_t *number)
 {
-	uint64_t fresh = fresh_in(head, REPORT_OF_BODIES);
+	uint64_t fresh = fresh_in(head, which);
 
 	if (fresh)
-		*number = __atomic_load_n(
-			&report_at(head, REPORT_OF_BODIES)->sequence,
-			__ATOMIC_RELAXED);
-	head->seen[REPORT_OF_BODIES] += fresh;
+		*number = __atomic_load_n(&report_at(head, which)->sequence,
+					  __ATOMIC_RELAXED);
+	head->seen[which] += fresh;
 	return fresh;
+}
+
+uint64_t head_beyond(struct head *head, uint64_t *number)
+{
+	return take_numbered(head, REPORT_OF_BODIES, number);
+}
+
+uint64_t head_cut(struct head *head, uint64_t *number)
+{
+	return take_numbered(head, REPORT_OF_LOOPS, number);
 }
 
 /* --- messages ------------------------------------------------------------- */

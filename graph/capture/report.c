@@ -112,35 +112,81 @@ static void post_beyond(const struct capture *capture, const char *name,
 		 name, n, status_s(n), what);
 }
 
+static void post_cut(const struct capture *capture, const char *name,
+		     uint64_t n, uint64_t number)
+{
+	const struct captured_body *body = &capture->bodies[number];
+
+	log_post(capture->graphs->context, PHILOX_LOG_ERROR,
+		 "loop ended at its limit",
+		 &(struct philox_log_entry){
+			 .status = PHILOX_ERROR_LIMIT,
+			 .graph = name,
+			 .region = capture->n_passes
+					   ? capture->passes[0].region->name
+					   : NULL,
+			 .capture_id = capture->id},
+		 "'%s': %" PRIu64
+		 " loop%s ended at the limit while the condition still held, "
+		 "the last at conditional node %" PRIu32 ": its limit is "
+		 "%" PRIu64 " run%s in one launch",
+		 name, n, status_s(n), body->node, body->limit,
+		 status_s(body->limit));
+}
+
+/* What a look at the reports of a capture found. */
+struct found {
+	uint64_t launches, sequence;
+	uint64_t beyond, number; /* of the last one, as below */
+	uint64_t cut, loop;
+};
+
+static int find_new(struct head *head, struct found *found)
+{
+	*found = (struct found){0};
+	found->launches = head_unannounced(head, &found->sequence);
+	found->beyond = head_beyond(head, &found->number);
+	found->cut = head_cut(head, &found->loop);
+	return found->launches || found->beyond || found->cut;
+}
+
+static void tell(const struct capture *capture, const char *name,
+		 const char *regions, const struct found *found)
+{
+	if (found->launches) {
+		journal_check(capture, "launches", found->launches,
+			      found->sequence);
+		post_unannounced(capture, name, regions, found->launches,
+				 found->sequence);
+	}
+	if (found->beyond) {
+		journal_check(capture, "beyond", found->beyond, found->number);
+		post_beyond(capture, name, found->beyond, found->number);
+	}
+	if (found->cut) {
+		journal_check(capture, "cut", found->cut, found->loop);
+		post_cut(capture, name, found->cut, found->loop);
+	}
+}
+
 void report_capture(struct capture *capture,
 		    struct philox_context_report *report)
 {
 	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
-	uint64_t sequence = 0, number = 0;
-	uint64_t launches, beyond;
+	struct found found;
 
-	if (is_empty(capture))
-		return;
-	launches = head_unannounced(&capture->head, &sequence);
-	beyond = head_beyond(&capture->head, &number);
-	if (!launches && !beyond)
+	if (is_empty(capture) || !find_new(&capture->head, &found))
 		return;
 	capture_name(capture, name, sizeof(name));
 	report_regions(capture, regions, sizeof(regions));
-	if (launches) {
-		journal_check(capture, "launches", launches, sequence);
-		post_unannounced(capture, name, regions, launches, sequence);
-	}
-	if (beyond) {
-		journal_check(capture, "beyond", beyond, number);
-		post_beyond(capture, name, beyond, number);
-	}
-	report->launches += launches;
-	report->beyond += beyond;
-	report->graphs += launches != 0;
-	if (launches ? report->graphs > 1 : report->graph[0])
+	tell(capture, name, regions, &found);
+	report->launches += found.launches;
+	report->beyond += found.beyond;
+	report->cut += found.cut;
+	report->graphs += found.launches != 0;
+	if (found.launches ? report->graphs > 1 : report->graph[0])
 		return; /* the first unannounced one, or else the first */
-	report->sequence = sequence;
+	report->sequence = found.sequence;
 	memcpy(report->graph, name, sizeof(name));
 	memcpy(report->regions, regions, sizeof(regions));
 }
@@ -152,8 +198,9 @@ enum philox_status report_none(const struct capture *capture)
 {
 	char name[GRAPH_NAME_SIZE], regions[192];
 	int launched = head_untold(&capture->head) != 0;
+	int beyond = head_beyond_untold(&capture->head) != 0;
 
-	if ((!launched && !head_beyond_untold(&capture->head)) ||
+	if ((!launched && !beyond && !head_cut_untold(&capture->head)) ||
 	    is_empty(capture))
 		return PHILOX_OK;
 	capture_name(capture, name, sizeof(name));
@@ -163,5 +210,7 @@ enum philox_status report_none(const struct capture *capture)
 			  "'%s' (regions: %s) %s: see philox_context_check()",
 			  name, regions,
 			  launched ? "was launched without philox"
-				   : "drew an iteration that there is not");
+			  : beyond ? "drew an iteration that there is not"
+				   : "ended a loop at its limit while the "
+				     "condition still held");
 }

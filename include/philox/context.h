@@ -146,9 +146,9 @@ PHILOX_API enum philox_status philox_context_set_log(
 /* --- what only the device can see ----------------------------------------- */
 
 /*
- * What only the device could see: launches that philox was not told about, and
- * bodies that ran more often than their limit allows (philox/graph.h). Begin
- * with PHILOX_INIT().
+ * What only the device could see: launches that philox was not told about,
+ * bodies that ran more often than their limit allows, and loops that philox
+ * ended at their limit (philox/graph.h). Begin with PHILOX_INIT().
  */
 struct philox_context_report {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
@@ -163,26 +163,30 @@ struct philox_context_report {
 		beyond; /* runs of bodies beyond their limits, and in other runs
 			    REVERSED passes without an iteration, and device
 			    words that are none */
+	uint64_t cut;       /* loops that ended at their limits while their
+			       conditions still held: no number is wrong, but
+			       the loop wanted to go on */
 };
 
 /*
- * Check whether the device has seen launches without philox, or runs of bodies
- * beyond their limits.
+ * Check whether the device has seen launches without philox, runs of bodies
+ * beyond their limits, or loops that wanted to go on at theirs.
  *
  *   context    the context
  *   report     written: what is new since the last check, or zeros; its size is
  *              set by the caller. NULL is allowed
  *
- * Such replays would have repeated numbers and wrote poison instead. The call
- * never synchronises: its answer is certain only for replays whose stream was
- * synchronised before. Each is reported once, each graph also through the log.
+ * Replays of the first two kinds would have repeated numbers and wrote poison
+ * instead. The call never synchronises: its answer is certain only for replays
+ * whose stream was synchronised before. Each is reported once, each graph also
+ * through the log.
  *
  * Returns PHILOX_OK if there is nothing new, or an error.
  * Errors:
  *   PHILOX_ERROR_UNANNOUNCED   launches that philox was not told about
- *   PHILOX_ERROR_LIMIT         all launches were announced, and `beyond` is not
- *                              0: `graph` and `regions` are those of the first
- *                              graph with such a body
+ *   PHILOX_ERROR_LIMIT         all launches were announced, and `beyond` or
+ *                              `cut` is not 0: `graph` and `regions` are those
+ *                              of the first graph with such a body
  *   PHILOX_ERROR_INVALID       context is NULL; a size of the report that
  *                              cannot be: then nothing counts as reported
  * During capture: legal.

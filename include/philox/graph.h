@@ -537,9 +537,20 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
 
 /*
  * A conditional node of a graph runs one of its bodies, graphs of their own, if
- * a condition says so: IF, SWITCH, or WHILE, which repeats its body. Only the
- * device knows which body runs, and how often. Bodies may have random passes;
- * each run of a body draws its own numbers:
+ * a condition says so: IF, SWITCH, or WHILE, which repeats its body. How often
+ * a WHILE of limit N runs its body in one launch:
+ *
+ *   philox_conditional_set()       at most N times, your kernels included. If
+ *   sets the condition             the condition still holds after run N,
+ *                                  philox_context_check() reports it
+ *   your own kernels set it        philox cannot end the loop. Run N + 1 takes
+ *                                  place if they ask for it; its passes are
+ *                                  poison, and it is reported. There the word
+ *                                  of philox_conditional_beyond() is 1: write
+ *                                  to no array of N then, and set 0
+ *
+ * Only the device knows which body runs, and how often. Bodies may have random
+ * passes; each run of a body draws its own numbers:
  *
  *   struct philox_conditional_desc options =
  *           PHILOX_INIT(struct philox_conditional_desc);
@@ -560,7 +571,8 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  * The capture that `stream` is in, and all bodies in it, are one capture for
  * philox. One graph is made of it, and placeholders are good in all of it. Its
  * one head remains the only node that a launch updates. Each body has one more
- * kernel, which never changes.
+ * kernel, which never changes. The body of a WHILE has two more if
+ * philox_conditional_set() sets its condition at several places or in a branch.
  *
  * Numbers. `limit` is the most runs of a body in one launch. Run i, counted
  * from 0, is iteration i of each forward in the body. It draws what its forward
@@ -584,10 +596,20 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *   the forward is named at launch            run i: iteration i
  *
  * and philox_pass_at() and philox_pass_at_word() take any other order. What is
- * linked to a backward named at launch takes that one for its forward.
- * PHILOX_PASS_REVERSED is refused where the loops of forward and backward are
- * both in a body that runs again, since the last run of the launch is then not
- * that of the present turn. The rules of philox/pass.h hold as they do without
+ * linked to a backward named at launch takes that one for its forward. It is
+ * refused (PHILOX_ERROR_INVALID) to begin a backward PHILOX_PASS_REVERSED
+ *
+ *   outside of all bodies, or with a forward that is outside of all bodies or
+ *   named at launch
+ *   with a forward in its own body, or in one around it: the run's numbers are
+ *   those of the forward
+ *   with a forward whose loop is in the backward's own body: that loop runs
+ *   anew in each run of the backward
+ *   with both loops in the body of a WHILE, also of one of limit 1: the last
+ *   run of the launch may be of an earlier turn. philox goes by the kind of
+ *   the node, since your own kernels may run such a body again
+ *
+ * The rules of philox/pass.h hold as they do without
  * bodies: a pass counts once, whatever the number of its runs. A ticket must
  * have as many iterations as the passes that repeat it may take. A backward in
  * a body of limit 8 is refused for a forward of 5 iterations: at capture, or at
@@ -596,11 +618,13 @@ PHILOX_API enum philox_status philox_param_write(struct philox_context *context,
  *
  * What is wrong on the device. A run beyond the limit finds poison, and
  * philox_context_check() reports it (a backward that repeats a forward around
- * the body finds that one's numbers all the same). So does a REVERSED run for
- * which there is no iteration left, or whose iteration was beyond the limit. A
+ * the body finds that one's numbers all the same). Such a run is one of a loop
+ * whose condition your own kernels set, or of a branch that is taken more often
+ * than its own limit. A REVERSED run for which there is no iteration left, or
+ * whose iteration was beyond the limit, finds poison and is reported, too. A
  * launch that philox was not told about finds poison in all bodies.
- * philox_conditional_set() ends a WHILE after such a run, so that a loop which
- * waits for a number ends.
+ * philox_conditional_set() ends a WHILE after one run of such a launch, so that
+ * a loop which waits for a number ends.
  *
  * CUDA decides what a body may hold: kernels, copies and fills of device
  * memory, conditional nodes. philox refuses two things in a body. One is a
@@ -727,12 +751,16 @@ PHILOX_API enum philox_status philox_conditional_body(
  *   word         device memory, aligned to 4: the condition is its value when
  *                the kernel runs
  *
- * In the body of a WHILE it decides whether the body runs again. There it sets
- * 0 if the present run is beyond the limit, or if philox was not told about the
- * launch. Your own kernels may set the condition with
- * cudaGraphSetConditional(), which needs relocatable device code; this call
- * needs none. Two kernels that may run at the same time must not set one
- * condition.
+ * In the body of a WHILE it decides whether the body runs again. After the last
+ * run that the limit allows, the condition becomes 0 whatever the word is. The
+ * same holds in a launch that philox was not told about. If a run sets the
+ * condition several times, the last counts. If none of its kernels runs, the
+ * condition stays.
+ *
+ * Your own kernels may set the condition with cudaGraphSetConditional(), which
+ * needs relocatable device code; this call needs none. If they set it after the
+ * last kernel of this call in the body, theirs counts, also at the limit. Two
+ * kernels that may run at the same time must not set one condition.
  *
  * Returns PHILOX_OK, or an error; then nothing is recorded.
  * Errors:
@@ -768,6 +796,32 @@ PHILOX_API enum philox_status philox_conditional_set(
 PHILOX_API enum philox_status philox_conditional_iteration(
 	const struct philox_conditional *node, uint32_t body,
 	const uint32_t **iteration);
+
+/*
+ * Write the device address of a word that tells whether a body's present run is
+ * beyond the body's limit.
+ *
+ *   node       the node
+ *   body       the body's number; its capture has begun
+ *   beyond     written: the address, good for as long as the graph. Kernels in
+ *              that body and in bodies within it find 0 there, or 1 if the run
+ *              is beyond the limit or philox was not told about the launch.
+ *              Elsewhere its content is undefined
+ *
+ * A kernel that writes to the place of its run in an array of `limit` places
+ * leaves it alone if the word is 1. A kernel of yours that sets the condition
+ * of a WHILE sets 0 then.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; no such body
+ *   PHILOX_ERROR_STATE     the node is not open, or the body was not begun
+ * During capture: legal, and only there.
+ * Threads: any; calls for one node come one at a time.
+ */
+PHILOX_API enum philox_status philox_conditional_beyond(
+	const struct philox_conditional *node, uint32_t body,
+	const uint32_t **beyond);
 
 /*
  * End a conditional node and the capture of the body that is open.

@@ -106,14 +106,15 @@ enum philox_status device_condition_guard(struct philox_device *device,
 					  philox_stream stream,
 					  device_condition condition,
 					  const uint32_t *word,
-					  const uint32_t *run, uint64_t limit)
+					  struct philox_state *control,
+					  enum condition_place place)
 {
 	struct capture_info info;
 	struct setter setter;
 	enum philox_status status = make_setter(&setter, condition, word);
 
-	setter.args.run = run;
-	setter.args.limit = limit;
+	setter.args.control = control;
+	setter.args.place = place;
 	if (status == PHILOX_OK)
 		status = device_ask_capture(device, stream, &info);
 	if (status != PHILOX_OK)
@@ -131,7 +132,8 @@ enum philox_status device_condition_record(struct philox_device *device,
 					   const uint32_t *word)
 {
 	NEED_POINTER(word);
-	return device_condition_guard(device, stream, condition, word, NULL, 0);
+	return device_condition_guard(device, stream, condition, word, NULL,
+				      CONDITION_BEFORE);
 }
 
 enum philox_status device_condition_add(struct philox_device *device,

@@ -255,14 +255,15 @@ enum philox_status device_condition_record(struct philox_device *device,
 
 /*
  * device_condition_guard() records a kernel that takes 1 for a word that is
- * NULL, and sets 0 if *run, a word of device memory too, is `limit` or above;
- * `run` may be NULL.
+ * NULL, and with the control of a body ends the loop at the body's limit
+ * (struct condition_args); `control` may be NULL.
  */
 enum philox_status device_condition_guard(struct philox_device *device,
 					  philox_stream stream,
 					  device_condition condition,
 					  const uint32_t *word,
-					  const uint32_t *run, uint64_t limit);
+					  struct philox_state *control,
+					  enum condition_place place);
 
 /*
  * device_condition_add() adds the kernel to a graph, perhaps one that is being

@@ -525,24 +525,24 @@ struct compare_args {
 /* --- conditions of graphs ------------------------------------------------- */
 
 /*
- * Sets a condition to the value of a word, or to 0 if another word, if there is
- * one, is at its limit or above. On a host device the condition is the address
- * of its value.
+ * Where a kernel stands that sets the condition of a WHILE: before the node, in
+ * its body, or as the last of its body.
+ */
+enum condition_place { CONDITION_BEFORE, CONDITION_WITHIN, CONDITION_LAST };
+
+/*
+ * Sets a condition to the value of a word. With the control of a WHILE's body
+ * it ends the loop at the body's limit: Note [Bodies] in
+ * graph/capture/capture.h. On a host device the condition is the address of its
+ * value.
  */
 struct condition_args {
 	uint64_t condition;   /* device_condition (lib/device/contract.h) */
 	const uint32_t *word; /* device address; NULL: 1 */
-	const uint32_t *run;  /* device address, or NULL */
-	uint64_t limit;       /* of *run */
+	struct philox_state *control; /* device address, or NULL */
+	uint32_t place;               /* enum condition_place */
+	uint32_t reserved;
 };
-
-/* condition_value() is that value. */
-PHILOX_FN uint32_t condition_value(const struct condition_args *args)
-{
-	if (args->run && *args->run >= args->limit)
-		return 0;
-	return args->word ? *args->word : 1;
-}
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -609,10 +609,12 @@ static inline size_t head_map_size(uint64_t cells)
  * graph/capture/capture.h. A map is followed by its cells.
  */
 struct __attribute__((aligned(16))) body_map {
-	struct head_report *report; /* device address */
+	struct head_report *report; /* device address; that of loops follows */
 	uint64_t number;            /* of the body, for reports */
 	uint64_t limit;             /* runs in one launch */
 	uint64_t cells;
+	uint64_t ends; /* its last kernel ends the loop (CONDITION_LAST) */
+	uint64_t reserved;
 };
 
 /* A cell of a pass in a body: what it is in each run. */
@@ -629,10 +631,15 @@ struct __attribute__((aligned(16))) body_cell {
 /*
  * A body's control: two states. The head sets the first to the address of the
  * body's map and a count of 0 runs, or to poison; each run adds BODY_RUN to its
- * offset, which stays even. The number of the present run is in the first word
- * of the second.
+ * offset, which stays even. The second has words.
  */
 #define BODY_RUN 4
+
+enum body_word {
+	BODY_WORD_RUN,    /* the number of the present run */
+	BODY_WORD_BEYOND, /* 1: that is beyond the limit, or not announced */
+	BODY_WORD_HELD,   /* a WHILE: what its condition was last set to */
+};
 
 struct body_args {
 	struct philox_state *control; /* device address */

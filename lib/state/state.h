@@ -579,6 +579,9 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *                         Runs that drew an iteration that there is not; Q is
  *                         the number of a body of the capture, or 2^32 and that
  *                         of a pass.
+ *  check graph G cut N sequence Q
+ *                         Loops that ended at their limits while the condition
+ *                         held; Q is the number of a body of the capture.
  *
  *  pool-create pool P segments plain|expandable
  *  pool-alloc pool P segment I offset O size B tag T

@@ -2,6 +2,7 @@
  * tests/support/loops.c - see tests/support/loops.h
  */
 #include <stdlib.h>
+#include "lib/device/device.h"
 #include "tests/support/loops.h"
 
 /* --- tapes ---------------------------------------------------------------- */
@@ -152,6 +153,16 @@ void end_while(struct fixture *f, philox_stream inner, struct tape tape,
 	OK(philox_conditional_end(node));
 }
 
+void end_while_own(struct fixture *f, philox_stream inner, struct tape tape,
+		   struct philox_conditional *node)
+{
+	take_word(f, inner, tape);
+	cr_assert_neq(node->condition, 0);
+	OK(device_condition_record(f->device, inner, node->condition,
+				   tape.word));
+	OK(philox_conditional_end(node));
+}
+
 void begin_if(struct fixture *f, philox_stream stream, philox_stream inner,
 	      struct tape tape, struct philox_conditional *node)
 {
@@ -242,17 +253,29 @@ void runs(struct fixture *f, philox_stream stream)
 	cr_assert_eq(capture, PHILOX_CAPTURE_NONE);
 }
 
-void beyond_limits(struct fixture *f, uint64_t count)
+static void wrong(struct fixture *f, uint64_t beyond, uint64_t cut)
 {
 	struct philox_context_report report =
 		PHILOX_INIT(struct philox_context_report);
 
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
-	cr_assert(report.beyond == count, "%d beyond limits, not %d",
-		  (int)report.beyond, (int)count);
+	cr_assert(report.beyond == beyond, "%d beyond limits, not %d",
+		  (int)report.beyond, (int)beyond);
+	cr_assert(report.cut == cut, "%d loops cut, not %d", (int)report.cut,
+		  (int)cut);
 	cr_assert_eq(report.launches, 0);
 	nothing_wrong(f);
+}
+
+void beyond_limits(struct fixture *f, uint64_t count)
+{
+	wrong(f, count, 0);
+}
+
+void loops_cut(struct fixture *f, uint64_t count)
+{
+	wrong(f, 0, count);
 }
 
 void nothing_wrong(struct fixture *f)

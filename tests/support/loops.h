@@ -78,6 +78,9 @@ void begin_while(struct fixture *f, philox_stream stream, philox_stream inner,
 		 struct philox_conditional *node);
 void end_while(struct fixture *f, philox_stream inner, struct tape tape,
 	       struct philox_conditional *node);
+/* The end of a WHILE whose condition the caller's own kernels set. */
+void end_while_own(struct fixture *f, philox_stream inner, struct tape tape,
+		   struct philox_conditional *node);
 /* An IF of one body. */
 void begin_if(struct fixture *f, philox_stream stream, philox_stream inner,
 	      struct tape tape, struct philox_conditional *node);
@@ -110,6 +113,8 @@ struct numbers iteration_of(struct fixture *f, struct philox_region *region,
 void runs(struct fixture *f, philox_stream stream);
 /* philox_context_check() reports so many things beyond limits, once. */
 void beyond_limits(struct fixture *f, uint64_t count);
+/* ... so many loops that ended at their limits while they wanted to go on */
+void loops_cut(struct fixture *f, uint64_t count);
 /* ... nothing */
 void nothing_wrong(struct fixture *f);
 

@@ -6,12 +6,15 @@
  * (Makefile), so that programs that use philox need neither. It is a module of
  * its own: a driver that cannot load it still loads the others.
  */
-#include "lib/device/kernels.h"
+#include "lib/kernels/head/body_elements.h"
 
 extern "C" __global__ void philox_condition(
 	__grid_constant__ const condition_args args)
 {
 #if CUDART_VERSION >= 12030
-	cudaGraphSetConditional(args.condition, condition_value(&args));
+	uint32_t value;
+
+	if (condition_find(&args, &value))
+		cudaGraphSetConditional(args.condition, value);
 #endif
 }

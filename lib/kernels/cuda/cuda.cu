@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(BODY_THREADS)
 
 	if (!map) {
 		if (threadIdx.x == 0)
-			body_set_run(args.control, UINT32_MAX);
+			body_poison_run(args.control);
 		return;
 	}
 	const body_cell *cells = reinterpret_cast<const body_cell *>(map + 1);

@@ -80,12 +80,27 @@ PHILOX_FN void body_move(const struct body_map *map,
 					   entry->advance));
 }
 
-/* body_set_run() tells a body's kernels the number of its run. */
-PHILOX_FN void body_set_run(struct philox_state *control, uint32_t run)
+/* body_word() is a word of a control. */
+PHILOX_FN volatile uint32_t *body_word(struct philox_state *control,
+				       enum body_word which)
 {
-	void *word = control + 1;
+	void *words = control + 1;
 
-	*PHILOX_CAST(volatile uint32_t *, word) = run;
+	return PHILOX_CAST(volatile uint32_t *, words) + which;
+}
+
+/* body_set_run() tells a body's kernels the number of its run. */
+PHILOX_FN void body_set_run(struct philox_state *control, uint32_t run,
+			    int beyond)
+{
+	*body_word(control, BODY_WORD_RUN) = run;
+	*body_word(control, BODY_WORD_BEYOND) = beyond != 0;
+}
+
+/* body_poison_run() does so in a launch that was not announced. */
+PHILOX_FN void body_poison_run(struct philox_state *control)
+{
+	body_set_run(control, ~PHILOX_CAST(uint32_t, 0), 1);
 }
 
 /* body_count() ends the work of a run: with control as its kernel found it. */
@@ -97,9 +112,49 @@ PHILOX_FN void body_count(const struct body_args *args,
 
 	control.offset += BODY_RUN;
 	HEAD_STORE(args->control, control);
-	body_set_run(args->control, PHILOX_CAST(uint32_t, run));
+	body_set_run(args->control, PHILOX_CAST(uint32_t, run),
+		     run >= map->limit);
 	if (run >= map->limit)
 		body_report(map->report, map->number);
+}
+
+/*
+ * condition_at_limit() is 1 if a loop ends here whatever its condition is: its
+ * body has had all its runs, which is reported if the condition holds, or the
+ * launch was not announced and has had one.
+ */
+PHILOX_FN int condition_at_limit(const struct condition_args *args,
+				 uint32_t holds)
+{
+	const struct philox_state control = philox_read_cell(args->control);
+	const struct body_map *map = body_map_of(control);
+
+	if (!map)
+		return args->place != CONDITION_BEFORE;
+	if (body_runs(control) < map->limit ||
+	    (map->ends && args->place == CONDITION_WITHIN))
+		return 0;
+	if (holds)
+		body_report(map->report + 1, map->number);
+	return 1;
+}
+
+/* condition_find() writes what a condition is to be; 0: it stays. */
+PHILOX_FN int condition_find(const struct condition_args *args, uint32_t *value)
+{
+	int last = args->control && args->place == CONDITION_LAST;
+
+	if (last)
+		*value = *body_word(args->control, BODY_WORD_HELD);
+	else
+		*value = args->word ? *args->word : 1;
+	if (!args->control)
+		return 1;
+	*body_word(args->control, BODY_WORD_HELD) = *value;
+	if (!condition_at_limit(args, *value))
+		return !last;
+	*value = 0;
+	return 1;
 }
 
 /* at_limit() returns how many iterations there are. */

@@ -76,8 +76,10 @@ static void run_compare(const void *pointer)
 static void run_condition(const void *pointer)
 {
 	const struct condition_args *args = pointer;
+	uint32_t value;
 
-	*(uint32_t *)(uintptr_t)args->condition = condition_value(args);
+	if (condition_find(args, &value))
+		*(uint32_t *)(uintptr_t)args->condition = value;
 }
 
 static void run_body(const void *pointer)
@@ -88,7 +90,7 @@ static void run_body(const void *pointer)
 	const struct body_cell *cells = (const struct body_cell *)(map + 1);
 
 	if (!map) {
-		body_set_run(args->control, UINT32_MAX);
+		body_poison_run(args->control);
 		return;
 	}
 	for (uint64_t k = 0; k < map->cells; k++)

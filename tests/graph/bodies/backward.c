@@ -242,15 +242,14 @@ GRAPH_PROMISE(backwards, reversed_find_poison_when_no_iteration_is_left)
  */
 GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
 {
-	/* a loop that its limit ends takes LIMIT + 2 words; then 3 runs */
-	uint32_t words[LIMIT + 2 + 3];
+	const unsigned first[] = {LIMIT + 1, 3, 0};
 	struct pair p;
 	struct philox_conditional loop;
 	struct philox_ticket ticket, outside;
 	struct philox_graph *graph;
 	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct log around, source;
-	const unsigned last[] = {0, 0, 9};
+	const unsigned last[] = {0, 0, 3};
 
 	open_pair(f, &p);
 	make_log(f, &around);
@@ -258,7 +257,7 @@ GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
 	ticket = forward_in(f, p.region, f->side, &p.forth);
-	end_while(f, f->side, p.tape, &loop);
+	end_while_own(f, f->side, p.tape, &loop);
 	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
 	backward_in(f, p.region, ticket, f->side, PHILOX_PASS_REVERSED,
 		    &p.back);
@@ -266,11 +265,9 @@ GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
 	outside = forward_in(f, p.region, f->stream, &source);
 	begin_while(f, f->stream, f->side, 2, p.tape, &loop);
 	backward_in(f, p.region, outside, f->side, 0, &around);
-	end_while(f, f->side, p.tape, &loop);
+	end_while_own(f, f->side, p.tape, &loop);
 	graph = record_end(f);
-	for (unsigned i = 0; i < LIMIT + 2 + 3; i++)
-		words[i] = 1;
-	set_tape(f, p.tape, words, LIMIT + 2 + 3);
+	set_counts(f, p.tape, first, 3);
 	OK(philox_graph_launch(graph, f->stream, uses, 4));
 	read_pair(f, &p);
 	LOGGED_IN_ALL(&p.forth, LIMIT + 1);

@@ -92,6 +92,7 @@ static enum philox_status try_loop(struct fixture *f, struct bed *bed)
 		status = try_word(f, bed, f->side, bed->tape);
 	if (status != PHILOX_OK)
 		return status;
+	TRY(bed, philox_conditional_set(&bed->loop, f->side, bed->order.word));
 	TRY(bed, philox_conditional_set(&bed->loop, f->side, bed->tape.word));
 	status = philox_conditional_end(&bed->loop);
 	cr_assert_null(bed->loop.context, "not open, whatever it returns");

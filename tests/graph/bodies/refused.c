@@ -132,6 +132,10 @@ GRAPH_PROMISE(bodies_refused, a_body_without_a_node)
 	      PHILOX_ERROR_STATE);
 	FAILS(philox_conditional_iteration(NULL, 0, &iteration),
 	      PHILOX_ERROR_INVALID);
+	FAILS(philox_conditional_beyond(&node, 0, &iteration),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_conditional_beyond(NULL, 0, &iteration),
+	      PHILOX_ERROR_INVALID);
 	record_begin(f);
 	FAILS(philox_conditional_set(&node, f->stream, word),
 	      PHILOX_ERROR_STATE);
@@ -207,6 +211,13 @@ GRAPH_PROMISE(bodies_refused, a_body_that_there_is_not_or_that_was)
 	      PHILOX_ERROR_STATE);
 	FAILS(philox_conditional_iteration(&node, 1, NULL),
 	      PHILOX_ERROR_INVALID);
+	NAMES("iteration is NULL");
+	FAILS(philox_conditional_beyond(&node, 3, &iteration),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_conditional_beyond(&node, 0, &iteration),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_conditional_beyond(&node, 1, NULL), PHILOX_ERROR_INVALID);
+	NAMES("beyond is NULL");
 	OK(philox_conditional_iteration(&node, 1, &iteration));
 	forward_in(f, region, f->side, &logs[1]);
 	FAILS(philox_conditional_body(&node, 1, busy), PHILOX_ERROR_EXISTS);
@@ -449,11 +460,12 @@ static void try_reversed(struct fixture *f, struct philox_region *region,
 
 /* kind: of the node around both loops. */
 static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
-			   enum philox_status expected)
+			   uint32_t limit, enum philox_status expected)
 {
 	struct philox_region *region = make_region(
-		f,
-		kind == PHILOX_CONDITIONAL_WHILE ? "in a loop" : "in a branch");
+		f, kind != PHILOX_CONDITIONAL_WHILE ? "in a branch"
+		   : limit == 1                     ? "in a loop of one run"
+						    : "in a loop");
 	struct tape tape = make_tape(f);
 	struct philox_conditional around, loop;
 	philox_stream outer = f->stream, innermost;
@@ -464,7 +476,7 @@ static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
 	OK(philox_stream_create(f->device, 0, &innermost));
 	record_begin(f);
 	begin_node(f, outer, kind, 1,
-		   kind == PHILOX_CONDITIONAL_WHILE ? LIMIT : 0, tape, &around);
+		   kind == PHILOX_CONDITIONAL_WHILE ? limit : 0, tape, &around);
 	OK(philox_conditional_body(&around, 0, f->side));
 	f->stream = f->side;
 	begin_while(f, f->stream, innermost, LIMIT, tape, &loop);
@@ -479,9 +491,40 @@ static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
 
 GRAPH_PROMISE(bodies_refused, reversed_where_both_loops_run_again)
 {
-	reverse_within(f, PHILOX_CONDITIONAL_WHILE, PHILOX_ERROR_INVALID);
-	reverse_within(f, PHILOX_CONDITIONAL_IF, PHILOX_OK);
+	reverse_within(f, PHILOX_CONDITIONAL_WHILE, LIMIT,
+		       PHILOX_ERROR_INVALID);
+	reverse_within(f, PHILOX_CONDITIONAL_WHILE, 1, PHILOX_ERROR_INVALID);
+	reverse_within(f, PHILOX_CONDITIONAL_IF, 1, PHILOX_OK);
 	nothing_wrong(f);
+}
+
+/* The forward's loop runs anew in each run of the backward. */
+GRAPH_PROMISE(bodies_refused, reversed_around_the_loop_of_its_forward)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct tape tape = make_tape(f);
+	struct philox_conditional around, loop;
+	philox_stream innermost;
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	struct log log;
+
+	make_log(f, &log);
+	OK(philox_stream_create(f->device, 0, &innermost));
+	record_begin(f);
+	begin_while(f, f->stream, f->side, 1, tape, &around);
+	begin_while(f, f->side, innermost, LIMIT, tape, &loop);
+	ticket = forward_in(f, region, innermost, &log);
+	end_while(f, innermost, tape, &loop);
+	FAILS(philox_backward_begin(region, f->side, ticket,
+				    PHILOX_PASS_REVERSED, &pass),
+	      PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	NAMES("its forward's loop is in its own body");
+	backward_in(f, region, ticket, f->side, 0, &log);
+	end_while(f, f->side, tape, &around);
+	record_end(f);
+	OK(philox_stream_destroy(f->device, innermost));
 }
 
 /* A loop that could reserve more than an offset holds. */

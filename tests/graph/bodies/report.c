@@ -5,55 +5,11 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "lib/device/device.h"
 #include "tests/support/loops.h"
 
 enum { LIMIT = 3 };
 
 /* --- beyond the limit ----------------------------------------------------- */
-
-/* The words ask for more; philox_conditional_set() ends the loop. */
-GRAPH_PROMISE(beyond, a_loop_ends_after_one_run_too_many)
-{
-	static const unsigned counts[] = {40, 2}, exact[] = {LIMIT};
-	struct philox_region *region = make_region(f, "layer");
-	struct tape tape = make_tape(f);
-	struct philox_context_report report =
-		PHILOX_INIT(struct philox_context_report);
-	struct philox_graph *graph;
-	struct log log;
-
-	make_log(f, &log);
-	graph = record_while(f, region, LIMIT, tape, &log);
-	OK(philox_graph_set_name(graph, "decode"));
-	set_counts(f, tape, exact, 1);
-	launch_one(f, graph);
-	nothing_wrong(f);
-	clear_log(f, &log);
-	set_counts(f, tape, counts, 2);
-	launch_one(f, graph);
-	read_log(f, &log);
-	LOGGED_IN_ALL(&log, LIMIT + 1);
-	for (unsigned i = 0; i < LIMIT; i++)
-		LOGGED(&log, i, predict(0, "layer", 4 * (LIMIT + i)));
-	POISON_LOGGED(&log, LIMIT);
-	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
-	NAMES("decode");
-	cr_assert_eq(report.beyond, 1);
-	cr_assert_eq(report.launches, 0);
-	cr_assert_eq(report.graphs, 0);
-	cr_assert_str_eq(report.graph, "decode");
-	cr_assert_str_eq(report.regions, "layer");
-	nothing_wrong(f);
-	set_counts(f, tape, exact, 1);
-	clear_log(f, &log);
-	launch_one(f, graph);
-	read_log(f, &log);
-	LOGGED_IN_ALL(&log, LIMIT);
-	for (unsigned i = 0; i < LIMIT; i++)
-		LOGGED(&log, i, predict(0, "layer", 4 * (2 * LIMIT + i)));
-	nothing_wrong(f);
-}
 
 /* A loop whose condition the caller's kernels set. */
 static struct philox_graph *record_endless(struct fixture *f,
@@ -65,11 +21,7 @@ static struct philox_graph *record_endless(struct fixture *f,
 	record_begin(f);
 	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
 	forward_in(f, region, f->side, log);
-	take_word(f, f->side, tape);
-	cr_assert_neq(loop.condition, 0);
-	OK(device_condition_record(f->device, f->side, loop.condition,
-				   tape.word));
-	OK(philox_conditional_end(&loop));
+	end_while_own(f, f->side, tape, &loop);
 	return record_end(f);
 }
 
@@ -102,6 +54,7 @@ GRAPH_PROMISE(beyond, each_run_counts_when_the_caller_goes_on)
 	}
 	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	cr_assert_eq(report.beyond, 4 + 1);
+	cr_assert_eq(report.cut, 0);
 	cr_assert_str_eq(report.graph, philox_graph_name(graph));
 	nothing_wrong(f);
 }
@@ -118,7 +71,7 @@ GRAPH_PROMISE(beyond, all_passes_of_the_run_are_poison)
 	struct philox_graph *graph;
 	struct philox_launch_pass uses[4] = {{{0, 0}, 0, 0}};
 	struct log logs[3];
-	const unsigned count = 9;
+	const unsigned count = LIMIT + 1;
 
 	for (int i = 0; i < 3; i++)
 		make_log(f, &logs[i]);
@@ -127,7 +80,7 @@ GRAPH_PROMISE(beyond, all_passes_of_the_run_are_poison)
 	ticket = forward_in(f, a, f->side, &logs[0]);
 	backward_in(f, a, ticket, f->side, 0, &logs[1]);
 	forward_in(f, b, f->side, &logs[2]);
-	end_while(f, f->side, tape, &loop);
+	end_while_own(f, f->side, tape, &loop);
 	graph = record_end(f);
 	set_counts(f, tape, &count, 1);
 	OK(philox_graph_launch(graph, f->stream, uses, 3));
@@ -219,7 +172,7 @@ GRAPH_PROMISE(beyond, each_graph_is_named_in_the_log)
 	OK(philox_context_set_log(f->context, hear, &heard));
 	FAILS(philox_context_check(f->context, &report), PHILOX_ERROR_LIMIT);
 	OK(philox_context_set_log(f->context, NULL, NULL));
-	cr_assert_eq(report.beyond, 2);
+	cr_assert_eq(report.cut, 2);
 	cr_assert_geq(heard.n, 2, "%u entries", heard.n);
 	for (int i = 0; i < 2; i++) {
 		unsigned found = 0;
@@ -370,7 +323,7 @@ GRAPH_PROMISE(beyond, unannounced_views_are_poison)
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
-/* A context that has drawn poison is not saved before that is known. */
+/* A context whose loop wanted to go on is not saved before that is known. */
 GRAPH_PROMISE(beyond, a_context_is_saved_after_the_report)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -388,13 +341,14 @@ GRAPH_PROMISE(beyond, a_context_is_saved_after_the_report)
 	FAILS(philox_context_save_text(f->context, &text, NULL),
 	      PHILOX_ERROR_LIMIT);
 	NAMES(philox_graph_name(graph));
+	NAMES("ended a loop at its limit while the condition still held");
 	cr_assert_null(text);
-	beyond_limits(f, 1);
+	loops_cut(f, 1);
 	OK(philox_context_save_text(f->context, &text, NULL));
 	free(text);
 }
 
-/* Both: UNANNOUNCED, and the runs beyond are in the report, too. */
+/* Both: UNANNOUNCED, and the loops cut are in the report, too. */
 GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -418,7 +372,8 @@ GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 	      PHILOX_ERROR_UNANNOUNCED);
 	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.graphs, 1);
-	cr_assert_eq(report.beyond, 1);
+	cr_assert_eq(report.cut, 1);
+	cr_assert_eq(report.beyond, 0);
 	cr_assert_str_eq(report.graph, "plain");
 	nothing_wrong(f);
 }
@@ -428,7 +383,7 @@ GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 /* A program with loops and branches, in a context of its own. */
 static char *journal_of_a_run(const char *device)
 {
-	static const unsigned counts[] = {2, 3, 0, 1};
+	static const unsigned counts[] = {2, 3, 0, 4};
 	char path[] = "/tmp/philox-bodies-XXXXXX";
 	char *text = calloc(1, 1 << 16);
 	int file = mkstemp(path);
@@ -453,7 +408,7 @@ static char *journal_of_a_run(const char *device)
 		iteration_of(&f, region, use.ticket, 1);
 		OK(philox_graph_launch(back, f.stream, &use, 1));
 	}
-	OK(philox_device_synchronize(f.device));
+	loops_cut(&f, 1);
 	OK(philox_context_set_journal(f.context, NULL));
 	cr_assert_gt(read(file, text, (1 << 16) - 1), 0);
 	close(file);
@@ -490,6 +445,7 @@ Test(beyond, two_equal_runs_have_equal_journals, .timeout = 120)
 	char *expected = without_numbers(first);
 
 	cr_assert(strstr(expected, "layer"));
+	cr_assert(strstr(expected, " cut 1 sequence 0\n"), "%s", expected);
 	for (int i = 0; i < 3; i++) {
 		char *text = journal_of_a_run(devices[i]);
 		char *found = without_numbers(text);

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "lib/device/device.h"
 #include "tools/contract/graph/graph.h"
 
 enum { LIMIT = 3, KEPT = 5, TABLE = 8 };
@@ -211,7 +212,7 @@ static void runs_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_context_check(rig->at.context, NULL));
 }
 
-static void beyond_body(struct contract *c, struct contract_rig *rig)
+static void at_limit_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_context_report report =
 		PHILOX_INIT(struct philox_context_report);
@@ -224,13 +225,49 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
 	EXPECT_PART(launch(c, &at, &use, 1));
-	EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
 	for (unsigned i = 0; i < LIMIT; i++)
-		EXPECT_PART(kept_is(c, &at, LIMIT - i, i));
-	EXPECT_PART(nothing_kept(c, &at, LIMIT + 1));
+		EXPECT_PART(kept_is(c, &at, LIMIT - 1 - i, i));
+	EXPECT_PART(nothing_kept(c, &at, LIMIT));
 	EXPECT_ERROR(LIMIT, philox_context_check(rig->at.context, &report));
-	EXPECT(report.beyond == 1 && !report.launches);
+	EXPECT(report.cut == 1 && !report.beyond && !report.launches);
 	EXPECT_OK(philox_context_check(rig->at.context, NULL));
+}
+
+/* The contract's own kernel sets the condition. */
+static void beyond_body(struct contract *c, struct contract_rig *rig)
+{
+	struct philox_context_report report =
+		PHILOX_INIT(struct philox_context_report);
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
+	struct philox_ticket ticket;
+	const uint32_t *beyond;
+	struct looping at;
+	uint32_t told;
+
+	EXPECT_PART(set_up(c, rig, &at));
+	EXPECT_PART(begin_node(c, &at, at.stream, PHILOX_CONDITIONAL_WHILE, 1,
+			       LIMIT, at.words));
+	EXPECT_OK(philox_conditional_body(&at.node, 0, at.inner));
+	EXPECT_OK(philox_conditional_beyond(&at.node, 0, &beyond));
+	EXPECT_PART(forward_in(c, &at, at.inner, &ticket));
+	EXPECT_OK(contract_copy(c, at.picks, beyond, sizeof(*at.picks),
+				at.inner));
+	EXPECT_PART(shift_words(c, &at, at.words, at.inner));
+	EXPECT_OK(device_condition_record(c->device, at.inner,
+					  at.node.condition, at.words));
+	EXPECT_OK(philox_conditional_end(&at.node));
+	EXPECT_PART(end_looping(c, &at));
+	for (unsigned runs = LIMIT; runs <= LIMIT + 1; runs++) {
+		EXPECT_PART(ask_runs(c, &at, runs));
+		EXPECT_PART(launch(c, &at, &use, 1));
+		EXPECT_PART(nothing_kept(c, &at, runs));
+		EXPECT_OK(contract_read(c, at.stream, at.picks, &told,
+					sizeof(told)));
+		EXPECT(told == (runs > LIMIT));
+	}
+	EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
+	EXPECT_ERROR(LIMIT, philox_context_check(rig->at.context, &report));
+	EXPECT(report.beyond == 1 && !report.cut && !report.launches);
 }
 
 static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
@@ -472,7 +509,9 @@ static void nested_body(struct contract *c, struct contract_rig *rig)
 
 const struct contract_check contract_bodies[] = {
 	{"each run of a body draws the next iteration", .with_rig = runs_body},
-	{"a run beyond the limit is poison, reported, and the last",
+	{"a loop ends at its limit, and its condition is reported if it holds",
+	 .with_rig = at_limit_body},
+	{"a run beyond the limit is told, poison, and reported",
 	 .with_rig = beyond_body},
 	{"a loop that was not announced is poison, reported, and ends",
 	 .with_rig = unannounced_loop_body},

@@ -120,7 +120,7 @@ static int take_tickets(struct matrix_bed *bed,
 
 /* What philox_context_check() must report about the launches so far. */
 static int check_report(struct matrix_bed *bed, philox_stream stream,
-			enum philox_status must, uint64_t beyond)
+			enum philox_status must, uint64_t beyond, uint64_t cut)
 {
 	struct philox_context_report report =
 		PHILOX_INIT(struct philox_context_report);
@@ -137,6 +137,11 @@ static int check_report(struct matrix_bed *bed, philox_stream stream,
 			bed,
 			"philox_context_check() found %u runs beyond, not %u",
 			(unsigned)report.beyond, (unsigned)beyond);
+	if (report.cut != cut)
+		return bed_complain(
+			bed,
+			"philox_context_check() found %u loops cut, not %u",
+			(unsigned)report.cut, (unsigned)cut);
 	return 0;
 }
 
@@ -163,7 +168,7 @@ static int launch_untold(struct matrix_bed *bed,
 	TRY(bed, philox_native_exec_launch(bed->device, stream, exec));
 	if (see_log(bed, event, bodied->memory, play))
 		return -1;
-	return check_report(bed, stream, PHILOX_ERROR_UNANNOUNCED, 0);
+	return check_report(bed, stream, PHILOX_ERROR_UNANNOUNCED, 0, 0);
 }
 
 static int launch_form(struct matrix_bed *bed, const struct matrix_event *event,
@@ -189,9 +194,10 @@ static int launch_form(struct matrix_bed *bed, const struct matrix_event *event,
 	if (see_log(bed, event, bodied->memory, play) ||
 	    take_tickets(bed, event, uses))
 		return -1;
-	return play->beyond ? check_report(bed, stream, PHILOX_ERROR_LIMIT,
-					   play->beyond)
-			    : 0;
+	if (!play->beyond && !play->cut)
+		return 0;
+	return check_report(bed, stream, PHILOX_ERROR_LIMIT, play->beyond,
+			    play->cut);
 }
 
 int bed_do_bodies(struct matrix_bed *bed, const struct matrix_event *event)

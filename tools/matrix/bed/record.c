@@ -2,6 +2,7 @@
  * tools/matrix/bed/record.c - recording a graph with branches and loops
  */
 #include <string.h>
+#include "lib/device/device.h"
 #include "tools/matrix/bed/bed.h"
 
 /* Where the recorder is: a body, or none. */
@@ -186,6 +187,29 @@ static int record_pass(struct recorder *recorder, unsigned number,
 static int record_list(struct recorder *recorder, unsigned *at,
 		       const struct spot *spot);
 
+/* Whether the body of a WHILE runs again: the next word of its tape. */
+static int record_again(struct recorder *recorder,
+			struct philox_conditional *node,
+			const struct form_op *op, const struct spot *spot)
+{
+	const uint32_t *word = recorder->memory->tape[op->tape];
+
+	if (move_tape(recorder, spot, op->tape))
+		return -1;
+	if (op->setter == 't')
+		RECORD(recorder,
+		       philox_conditional_set(node, spot->stream,
+					      &recorder->memory->tag[1]));
+	if (op->setter == 'o')
+		RECORD(recorder, device_condition_record(
+					 recorder->bed->device, spot->stream,
+					 node->condition, word));
+	else
+		RECORD(recorder,
+		       philox_conditional_set(node, spot->stream, word));
+	return 0;
+}
+
 /* Captures the body that begins at an op, and goes on to the one after it. */
 static int record_body(struct recorder *recorder,
 		       struct philox_conditional *node, unsigned body,
@@ -205,14 +229,7 @@ static int record_body(struct recorder *recorder,
 	if (record_list(recorder, at, &spot))
 		return -1;
 	++*at;
-	if (op->what != 'w')
-		return 0;
-	if (move_tape(recorder, &spot, op->tape))
-		return -1;
-	RECORD(recorder,
-	       philox_conditional_set(node, spot.stream,
-				      recorder->memory->tape[op->tape]));
-	return 0;
+	return op->what == 'w' ? record_again(recorder, node, op, &spot) : 0;
 }
 
 static int begin_node(struct recorder *recorder, const struct form_op *op,

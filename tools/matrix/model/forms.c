@@ -10,8 +10,9 @@
 /*
  * The last launch of each also fails, and is made without philox. Left out is
  * what philox/graph.h leaves open: what is in a body within one that is
- * beyond its limit; a backward beyond the limit whose forward is around its
- * body; and a REVERSED loop that goes on after there was no iteration left.
+ * beyond its limit, where the caller sets the condition; a backward beyond the
+ * limit whose forward is around its body; and a REVERSED loop that goes on after
+ * there was no iteration left.
  */
 static const struct {
 	const char *program, *choices;
@@ -24,8 +25,8 @@ static const struct {
 	{"3(F)3(B~)", "00 01 11 12 23 31 42 33"},
 	{"3(F)3(B@)", "00 3202 1225 33210"},
 	{"3(F)B.2.0.1", "0 2 3"},
-	{"3(?(F))", "0 10 201 210 3101 3111"},
-	{"2(5(F))", "0 13 220 221 203 233 264"},
+	{"3(?(F))", "0 10 201 210 4101 3101 3111"},
+	{"2(5(F))", "0 13 220 221 203 233 364 264"},
 	{"3(FR)", "0 2 3"},
 	{"3(F)3(R)B", "02 21 33"},
 	{"3(F?(B))", "0 10 211 3101"},
@@ -53,6 +54,12 @@ static const struct {
 	{"?(3(F))", "0 10 14 13"},
 	{"3(F)3(B.0)", "02 33"},
 	{"3(I)", "0 4 2"},
+	{"o3(F)", "0 2 4 5 3"},
+	{"t3(F)", "0 2 3 4 1"},
+	{"o3(FB)", "0 1 5 3"},
+	{"t2(t5(F))", "0 13 220 364 251"},
+	{"o3(F)3(B~)", "01 22 41 51"},
+	{"t3(F)o3(B)", "00 34 42 25"},
 };
 
 static struct form forms[FORM_COUNT];
@@ -189,10 +196,12 @@ static void read_body(struct parse *parse, const struct form_op *node)
 
 static void read_node(struct parse *parse)
 {
+	char setter = (char)(strchr("ot", *parse->next) ? *parse->next++ : 0);
 	char kind = *parse->next++;
 	int loops = isdigit((unsigned char)kind) != 0;
 	struct form_op *node = add_op(parse->form, loops ? 'w' : kind);
 
+	node->setter = setter;
 	node->limit = (uint8_t)(loops ? kind - '0' : 0);
 	node->tape = (uint8_t)parse->form->n_tapes++;
 	for (; *parse->next == '('; node->bodies++)

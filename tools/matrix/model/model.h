@@ -609,7 +609,8 @@ int matrix_schedule_cost(const struct matrix_options *options,
  *   @       after a pass: it also draws the iteration that a word says
  *   .1      after a pass: it also draws iteration 1
  *   ?( )    IF; ?( )( ) with two bodies; s( )( ) a SWITCH
- *   3( )    WHILE, its limit
+ *   3( )    WHILE, its limit; o3( ) with a condition that kernels of the
+ *           caller's set; t3( ) with one that is set twice in each run
  *
  * The digits of a launch are what its device memory says, in the order in which
  * the device asks: how often a WHILE wants to run its body this time, the
@@ -621,7 +622,7 @@ int matrix_schedule_cost(const struct matrix_options *options,
  */
 
 enum {
-	FORM_COUNT = 37,
+	FORM_COUNT = 43,
 	FORM_SPOILED = 6, /* each sixth is captured with a failure, too */
 	FORM_OPS = 24,
 	FORM_PASSES = 4, /* most passes */
@@ -645,6 +646,7 @@ struct form_op {
 	uint8_t tape;   /* of a node: where its conditions are */
 	uint8_t bodies; /* of a node */
 	uint8_t limit;  /* of a WHILE */
+	char setter;    /* of a WHILE: o, t or 0 */
 };
 
 struct form_pass {
@@ -702,7 +704,7 @@ struct form_seen {
 struct form_play {
 	unsigned n;
 	struct form_seen seen[FORM_SEEN];
-	unsigned beyond; /* that philox_context_check() must report */
+	unsigned beyond, cut; /* that philox_context_check() must report */
 	uint32_t tape[FORM_TAPES][FORM_TAPE];
 };
 

@@ -146,18 +146,32 @@ static unsigned skip_body(const struct form *form, unsigned at)
 	}
 }
 
-/* As often as it wants, but not after a run beyond the limit. */
+/* Whether philox ends a loop before a run that it wants. */
+static int is_ended(struct player *player, unsigned body, unsigned run)
+{
+	if (player->untold)
+		return run > 1;
+	if (player->runs[body] < player->form->limit[body])
+		return 0;
+	player->play->cut++;
+	return 1;
+}
+
+/*
+ * As often as it wants: unless the caller's kernels set the condition, not more
+ * often than its limit allows, and once if philox was not told.
+ */
 static void play_while(struct player *player, unsigned at, unsigned wants)
 {
 	const struct form_op *node = &player->form->op[at];
+	const unsigned body = player->form->op[at + 1].body;
 
 	write_tape(player, node->tape, wants > 0);
 	for (unsigned run = 1; run <= wants; run++) {
+		if (node->setter != 'o' && is_ended(player, body, run))
+			return;
 		play_body(player, at + 1);
 		write_tape(player, node->tape, run < wants);
-		if (player->untold ||
-		    is_beyond(player, player->form->op[at + 1].body))
-			return;
 	}
 }
 
