@@ -10,6 +10,7 @@
 #include "graph/pool/pool.h"
 #include "graph/runner/runner.h"
 #include "graph/runner/call/call.h"
+#include "graph/runner/outputs/outputs.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
 
@@ -76,6 +77,7 @@ static const struct context_hooks hooks = {
 	.ended = callback_pass_ended,
 	.digest = inspect_digest,
 	.tied = ties_list,
+	.outputs = outputs_list,
 };
 
 enum philox_status philox_context_create(struct philox_device *device,

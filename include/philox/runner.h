@@ -870,6 +870,75 @@ PHILOX_API enum philox_status philox_output_get_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void **data);
 
+/*
+ * Write the ticket that an output is tied to.
+ *
+ *   runner     the runner
+ *   output     the handle
+ *   region     written: the ticket's region; NULL if the output is not tied
+ *   ticket     written: the ticket; the zero ticket if the output is not tied
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner; an argument is NULL
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
+PHILOX_API enum philox_status philox_output_get_tie(
+	struct philox_runner *runner, const struct philox_output *output,
+	struct philox_region **region, struct philox_ticket *ticket);
+
+/*
+ * Give an output a label, by which philox_outputs_find() finds it.
+ *
+ *   runner     the runner
+ *   output     the handle
+ *   label      the caller's name for this output, which several may share:
+ *              copied, at most 63 bytes, without control characters; NULL: ""
+ *
+ * An output that is handed out has no label: "".
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   not a handle of the runner; the label is too long or
+ *                          has a control character
+ *   PHILOX_ERROR_STALE     the handle was released
+ *   PHILOX_ERROR_BUSY      another thread is in the runner
+ * During capture: not legal on a thread that is capturing, but for releases of
+ * saved contexts that a call makes.
+ * Threads: the one that is in the runner, if any; else one at a time.
+ */
+PHILOX_API enum philox_status philox_output_set_label(
+	struct philox_runner *runner, const struct philox_output *output,
+	const char *label);
+
+/*
+ * Find an output that is not released, by name.
+ *
+ *   runner     the runner
+ *   function   the name of its function
+ *   output     its name there
+ *   label      its label; "": of those without a label; NULL: any label
+ *   index      which of these, from 0, in the order in which they were handed
+ *              out
+ *   found      written: its handle
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     an argument is NULL
+ *   PHILOX_ERROR_NOT_FOUND   there are not so many
+ *   PHILOX_ERROR_BUSY        a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_outputs_find(
+	struct philox_runner *runner, const char *function, const char *output,
+	const char *label, size_t index, struct philox_output *found);
+
 /* For philox_runner_step_begin(). */
 enum philox_step_flags {
 	PHILOX_STEP_RELEASE_ALL =
@@ -1178,8 +1247,8 @@ PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
  * ones that were replayed, until the key is forgotten or its recordings would
  * be of no use. The runner forgets three things: replays that were counted
  * towards `verify`, where inputs were, and which recordings were evicted. The
- * first call of a key moves no input. Outputs that were not released are
- * forgotten, too.
+ * first call of a key moves no input. Outputs that were not released are not
+ * in a plan: philox_outputs_save() writes these.
  *
  * Reasons are kept: a key whose body refused to be recorded waits for as many
  * calls as it would have. A backward whose forward was not recorded is not
@@ -1279,6 +1348,154 @@ PHILOX_API enum philox_status philox_plan_load_text(
  */
 PHILOX_API enum philox_status philox_plan_load(struct philox_runner *runner,
 					       const char *path);
+
+/* --- saved outputs -------------------------------------------------------- */
+
+/*
+ * A run that stops between a forward and its backward has outputs that are not
+ * released. They can be saved and loaded, so that the run resumes there:
+ *
+ *   philox_outputs_save(runner, stream, "step-1000.outputs");
+ *   philox_context_save(context, "step-1000.philox");
+ *   philox_plan_save(runner, "step-1000.plan");
+ *   ... in a new process, after the same regions and functions were made ...
+ *   philox_context_load(context, "step-1000.philox");
+ *   philox_plan_load(runner, "step-1000.plan");
+ *   philox_outputs_load(runner, stream, "step-1000.outputs");
+ *   philox_outputs_find(runner, "layer", "y", "micro 2", 0, &y);
+ *
+ * A file has the bytes of each output with its function, its name, its label
+ * and the ticket that it is tied to. It also has which outputs share memory,
+ * and which tickets keep outputs of their path (philox_runner_step_begin()).
+ * Pointers of the caller are not in it (philox_output_set_data()).
+ *
+ * An output can be in memory that is not the pool's: in a static input of the
+ * caller's. The caller saves that memory. The file names such an output, and a
+ * load does not hand it out.
+ *
+ * Outputs are saved first, and their context then. The text of the context then
+ * has a digest of the file, so that files of different steps are refused. It
+ * has the digest only if nothing happened in between: no call of the runner, no
+ * release, tie or label, and no pass of the context. If something did, a
+ * message ("outputs", PHILOX_LOG_WARNING) says so once. Nothing tells philox of
+ * bytes that the caller writes to outputs in between.
+ *
+ * A plan may be loaded before the outputs or after them. Recordings are made
+ * again, as of a new runner or of the plan. In the same process they may stay:
+ * release all outputs, load the context, load the outputs.
+ *
+ * Texts of the ranks of a mesh (philox/mesh.h) name the outputs of each rank.
+ * philox_context_load_ranks() keeps that in a mesh of the same shape. In
+ * another mesh the outputs of a rank are no longer its shards, and are refused.
+ *
+ * The lines of a file are text, with a version and a checksum; bytes of outputs
+ * follow them as they are. Files are for machines of one byte order and for the
+ * same dtypes. Their form is in Note [Saved outputs] in
+ * graph/runner/outputs/outputs.h. `philox inspect` sums one up, `philox diff`
+ * compares two.
+ */
+
+/*
+ * Write the outputs of a runner that are not released into memory, and wait for
+ * a stream.
+ *
+ *   runner     the runner
+ *   stream     the bytes are those that outputs have after its work so far and
+ *              after all calls of the runner; not capturing
+ *   text       written: the file, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * The host needs memory for all bytes, up to three times.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_BUSY      a thread is in the runner
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          the stream is capturing
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_outputs_save_text(
+	struct philox_runner *runner, philox_stream stream, char **text,
+	size_t *bytes);
+
+/*
+ * Write the outputs of a runner that are not released to a file, completely or
+ * not at all, and wait for a stream.
+ *
+ *   runner     the runner
+ *   stream     as for philox_outputs_save_text()
+ *   path       the file, which is replaced as philox_context_save() does it
+ *
+ * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Errors:
+ *   PHILOX_ERROR_FILE   the file cannot be written
+ *   those of philox_outputs_save_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_outputs_save(struct philox_runner *runner,
+						  philox_stream stream,
+						  const char *path);
+
+/*
+ * Load outputs into a runner that has none, and wait for a stream.
+ *
+ *   runner     the runner, of the same name; all of its outputs are released
+ *   stream     the outputs may be used after its work so far; not capturing
+ *   text       the file
+ *   bytes      its size; a NUL at its end is not counted
+ *
+ * The context was loaded from a text that was saved with these outputs, and has
+ * not changed since. The runner must have each function of the file, with
+ * outputs of the same names and elements. The outputs then take memory of the
+ * runner's pool. They are tied to their tickets, and philox_outputs_find()
+ * hands out their handles. Handles of the saved run are not handles of this
+ * one.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       names the line of a file that is malformed, cut
+ *                              or changed
+ *   PHILOX_ERROR_UNSUPPORTED   a newer version of the format
+ *   PHILOX_ERROR_MISMATCH      the context's text names other outputs or none;
+ *                              names the runner, the function, the output or
+ *                              the region that is missing or otherwise
+ *   PHILOX_ERROR_STATE         the context was not loaded, or has changed
+ *                              since; an output is not released
+ *   PHILOX_ERROR_RELEASED      the ticket of a tie is not pending
+ *   PHILOX_ERROR_BUSY          a thread is in the runner
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                              the stream is capturing
+ *   PHILOX_ERROR_MEMORY, PHILOX_ERROR_LIMIT
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_outputs_load_text(
+	struct philox_runner *runner, philox_stream stream, const char *text,
+	size_t bytes);
+
+/*
+ * Load outputs from a file.
+ *
+ *   runner     as for philox_outputs_load_text()
+ *   stream     as for philox_outputs_load_text()
+ *   path       the file
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_FILE   the file cannot be read
+ *   those of philox_outputs_load_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_outputs_load(struct philox_runner *runner,
+						  philox_stream stream,
+						  const char *path);
 
 #ifdef __cplusplus
 }

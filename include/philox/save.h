@@ -13,10 +13,11 @@
  *   philox_context_load(context, "step-1000.philox");
  *
  * It does not hold device memory, pools (philox/pool.h), graphs and saved
- * contexts, which are pointers. Capture graphs again, or keep those that the
- * context has: they follow at their next launch. philox_region_tickets() tells
- * which tickets are pending after a load, and philox_ticket_attach() attaches
- * saved contexts again.
+ * contexts, which are pointers. Outputs of runners are saved beside it, and it
+ * then has their digest (philox_outputs_save() in philox/runner.h). Capture
+ * graphs again, or keep those that the context has: they follow at their next
+ * launch. philox_region_tickets() tells which tickets are pending after a load,
+ * and philox_ticket_attach() attaches saved contexts again.
  *
  * The text is plain ASCII, with one object per line in an order that does not
  * depend on the order of creation, so that texts can be compared line by line.

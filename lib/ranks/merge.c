@@ -429,8 +429,11 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 		status =
 			merge_region_of(merge, saved, &saved->regions[i], rank);
 	sort_merged(merge);
-	return status == PHILOX_OK ? merge_tables_of(merge, saved, rank)
-				   : status;
+	if (status == PHILOX_OK)
+		status = merge_tables_of(merge, saved, rank);
+	if (status == PHILOX_OK && merge->same && rank == merge->own)
+		status = saved_copy_outputs(&merge->kept, saved);
+	return status;
 }
 
 int merge_lacks(const struct merge *merge)
@@ -703,6 +706,8 @@ static enum philox_status make_all(struct merge *merge, struct saved *made)
 	}
 	if (status == PHILOX_OK)
 		status = make_tables(merge, made);
+	if (status == PHILOX_OK)
+		status = saved_copy_outputs(made, kept);
 	return status == PHILOX_OK ? check_twins(made) : status;
 }
 

@@ -284,6 +284,8 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  * and is not wanted is a destroyed name (rule 6), and names of other texts are
  * not known. Other texts are read, all of them, if something is wanted that the
  * own does not have, which has moved then; generators must agree with them too.
+ * The outputs of runners that the own text names are the rank's. From another
+ * mesh no outputs are taken: their tensors were shards of that mesh.
  */
 
 #define MERGE_NONE SIZE_MAX /* no place in a table */

@@ -309,7 +309,7 @@ int differ_missing(const char *object, const char *name, int in_a,
 		.kind = FIELD_EITHER, .spoken = "it is", .words = there};
 	static const struct field rows_are = {
 		.kind = FIELD_EITHER, .spoken = "they are", .words = there};
-	const int is_table = !strcmp(object, "rows");
+	const int is_table = strcmp(object, "region") != 0;
 
 	*found = (struct difference){.object = object, .name = name};
 	return found_alone(found, is_table ? &rows_are : &region_is,
@@ -419,13 +419,44 @@ static int differ_items(const struct saved *a, const struct saved *b,
 	return 0;
 }
 
+static const struct field outputs_members[] = {
+	SAID(HEX, saved_outputs, digest, "digest", "their digest is"),
+	FIELDS_END};
+
+/* Both are in order of name. */
+static int differ_outputs(const struct saved *a, const struct saved *b,
+			  struct difference *found)
+{
+	size_t i = 0, j = 0;
+
+	for (; i < a->n_outputs || j < b->n_outputs; i++, j++) {
+		const struct saved_outputs *left = &a->outputs[i];
+		const struct saved_outputs *right = &b->outputs[j];
+		const int order = i == a->n_outputs ? 1
+				  : j == b->n_outputs
+					  ? -1
+					  : strcmp(left->runner, right->runner);
+
+		if (order)
+			return differ_missing(
+				"outputs", (order < 0 ? left : right)->runner,
+				order < 0, found);
+		*found = (struct difference){.object = "outputs",
+					     .name = left->runner};
+		if (differ_members(found, outputs_members, left, right))
+			return 1;
+	}
+	return 0;
+}
+
 int differ_lines(const struct saved *a, const struct saved *b,
 		 struct difference *found)
 {
 	return differ_mesh(&a->mesh, &b->mesh, DIFFER_LINES, found) ||
 	       differ_generators(a, b, found) ||
 	       differ_items(a, b, SAVE_REGION, found) ||
-	       differ_items(a, b, SAVE_TABLE, found);
+	       differ_items(a, b, SAVE_TABLE, found) ||
+	       differ_outputs(a, b, found);
 }
 
 /* --- in words ------------------------------------------------------------- */

@@ -391,6 +391,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	enum philox_status status;
 
 	memset(plan, 0, sizeof(*plan));
+	saved_init(&plan->outputs);
 	plan->context = context;
 	plan->saved = saved;
 	status = save_lists_init(&plan->lists, context, compare_keys);
@@ -413,6 +414,8 @@ enum philox_status save_plan_init(struct save_plan *plan,
 		status = check_others(plan);
 	if (status == PHILOX_OK)
 		status = compare_rows(plan);
+	if (status == PHILOX_OK)
+		status = saved_copy_outputs(&plan->outputs, saved);
 	/* the last that can fail: its changes are not undone */
 	return status == PHILOX_OK ? load_rows(plan) : status;
 }
@@ -452,6 +455,18 @@ static void commit_made(struct save_plan *plan)
 	}
 }
 
+static void commit_outputs(struct save_plan *plan)
+{
+	struct philox_context *context = plan->context;
+	struct saved_outputs *before = context->loaded_outputs;
+	const size_t n = context->n_loaded_outputs;
+
+	context->loaded_outputs = plan->outputs.outputs;
+	context->n_loaded_outputs = plan->outputs.n_outputs;
+	plan->outputs.outputs = before;
+	plan->outputs.n_outputs = n;
+}
+
 void save_plan_commit(struct save_plan *plan)
 {
 	for (size_t i = 0; i < plan->lists.n_generators; i++)
@@ -459,6 +474,7 @@ void save_plan_commit(struct save_plan *plan)
 	for (size_t i = 0; i < plan->lists.n_regions; i++)
 		commit_place(plan, &plan->places[i]);
 	commit_made(plan);
+	commit_outputs(plan);
 }
 
 /* --- taking apart --------------------------------------------------------- */
@@ -493,5 +509,6 @@ void save_plan_finish(struct save_plan *plan)
 		region_free(region);
 	}
 	free(plan->places);
+	saved_finish(&plan->outputs);
 	save_lists_finish(&plan->lists);
 }

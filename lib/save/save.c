@@ -105,8 +105,23 @@ static enum philox_status lock_quiet(struct philox_context *context,
 
 /* --- saving and loading --------------------------------------------------- */
 
+static enum philox_status add_outputs(struct philox_context *context,
+				      struct saved *saved)
+{
+	struct saved_outputs *list;
+	size_t n;
+	enum philox_status status = context->hooks->outputs(context, &list, &n);
+
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
+		status = saved_add_outputs(saved, &list[i]);
+	free(list);
+	return status;
+}
+
 /* With the context's lock held. */
-static enum philox_status write_context(const struct philox_context *context,
+static enum philox_status write_context(struct philox_context *context,
 					struct text *text)
 {
 	struct saved saved;
@@ -114,7 +129,9 @@ static enum philox_status write_context(const struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_write(&saved, text);
+	status = add_outputs(context, &saved);
+	if (status == PHILOX_OK)
+		status = save_write(&saved, text);
 	saved_finish(&saved);
 	return status;
 }
@@ -156,6 +173,19 @@ static void write_load_event(struct philox_context *context)
 			      digest);
 }
 
+/*
+ * Outputs are loaded into a context that is as it was then. Without memory for
+ * the digest they are refused.
+ */
+static void note_loaded(struct philox_context *context)
+{
+	const struct status_message kept = status_kept();
+
+	context->loaded =
+		inspect_digest(context, &context->loaded_digest) == PHILOX_OK;
+	status_restore(&kept);
+}
+
 enum philox_status save_apply(struct philox_context *context, const char *call,
 			      const struct saved *saved)
 {
@@ -168,6 +198,7 @@ enum philox_status save_apply(struct philox_context *context, const char *call,
 	status = save_plan_init(&plan, context, saved);
 	if (status == PHILOX_OK) {
 		save_plan_commit(&plan);
+		note_loaded(context);
 		write_load_event(context);
 	}
 	context_unlock(context);

@@ -35,11 +35,12 @@
  * blank lines and no comments. The same contents have only one spelling, so
  * that two texts differ where their contexts do. All lines:
  *
- *  philox context V   The version: the lowest that has all lines of the text, 4
- *                     if there is a mesh, a region that differs or a line
- *                     "issued", else 3 if a ticket has iterations, else 2 if
- *                     there are tables of rows, else 1. A reader refuses a
- *                     newer one, after which anything may follow.
+ *  philox context V   The version: the lowest that has all lines of the text, 5
+ *                     if there are outputs, else 4 if there is a mesh, a region
+ *                     that differs or a line "issued", else 3 if a ticket has
+ *                     iterations, else 2 if there are tables of rows, else 1. A
+ *                     reader refuses a newer one, after which anything may
+ *                     follow.
  *  axis NAME size N at C [stages]
  *                     The axes of the context's mesh, in its order, and where
  *                     the context is (version 4).
@@ -67,9 +68,14 @@
  *                     ascending order of serial; how many iterations it has, if
  *                     more than one (version 3).
  *  rows NAME generator N count C
- *                     A table of rows (version 2). Tables come last, in
- *                     ascending order of their bytes.
+ *                     A table of rows (version 2). Tables come after regions,
+ *                     in ascending order of their bytes.
  *  row STATE          The C rows of the table above, in order.
+ *  outputs NAME digest H
+ *                     A runner whose outputs were saved just before, and the
+ *                     checksum of that file, 16 hex digits (version 5): see Note
+ *                     [Saved outputs] in graph/runner/outputs/outputs.h. These
+ *                     lines come last, in ascending order of their bytes.
  *  checksum H bytes B FNV-1a, 64 bits, of everything above this line, and how
  *                     many bytes that is. Nothing follows.
  *
@@ -84,10 +90,11 @@
 
 struct saved;
 
-#define SAVE_VERSION       4
+#define SAVE_VERSION       5
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
 #define SAVE_VERSION_MESH  4 /* the first with meshes */
+#define SAVE_VERSION_KEPT  5 /* the first with outputs of runners */
 #define SAVE_VERSION_RANKS 1 /* of the texts of ranks */
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
@@ -151,8 +158,9 @@ struct saved {
 	struct saved_ticket *tickets;
 	struct saved_table *tables;
 	struct philox_state *rows;
+	struct saved_outputs *outputs; /* of runners */
 	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
-	size_t n_axes;
+	size_t n_axes, n_outputs;
 };
 
 /*
@@ -199,6 +207,12 @@ enum philox_status saved_add_ticket(struct saved *saved,
 enum philox_status saved_add_table(struct saved *saved,
 				   const struct saved_table *like,
 				   const struct philox_state *rows);
+
+/* saved_add_outputs() adds outputs of a runner, saved_copy_outputs() all. */
+enum philox_status saved_add_outputs(struct saved *saved,
+				     const struct saved_outputs *like);
+enum philox_status saved_copy_outputs(struct saved *saved,
+				      const struct saved *from);
 
 /*
  * saved_copy_ops() and saved_copy_tickets() add those of a region of another
@@ -300,11 +314,12 @@ enum philox_status save_apply(struct philox_context *context, const char *call,
 
 /*
  * What lines say: that of an axis of a mesh, of one with a place on it, of an
- * op, of what others have issued, of a ticket but for its passes, of a row.
+ * op, of what others have issued, of a ticket but for its passes, of a row, of
+ * outputs.
  */
 extern const struct field save_axis_fields[], save_placed_axis_fields[],
 	save_op_fields[], save_issued_fields[], save_ticket_fields[],
-	save_state_fields[];
+	save_state_fields[], save_outputs_fields[];
 
 /*
  * save_write_mesh() writes the axes of a mesh, and where on them a rank is if
@@ -364,6 +379,7 @@ struct save_plan {
 	struct save_lists lists; /* regions sorted by key */
 	struct save_place *places;
 	struct philox_region *made; /* records of destroyed names */
+	struct saved outputs;       /* nothing else in it */
 };
 
 /*
@@ -386,8 +402,9 @@ void save_plan_finish(struct save_plan *plan);
  * there is none. Its names are those of the texts.
  */
 struct difference {
-	const char *object;        /* "mesh", "generator", "region", "rows" */
-	const char *name;          /* of a region or table */
+	const char *object;        /* "mesh", "generator", "region", "rows",
+				      "outputs" */
+	const char *name;          /* of a region, table or runner */
 	const char *part;          /* "axis", "op", "ticket", "row", or NULL */
 	const char *part_name;     /* of an axis or op, or NULL */
 	uint64_t number;           /* of a generator or part */

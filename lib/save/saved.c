@@ -48,6 +48,8 @@ void saved_finish(struct saved *saved)
 		free(saved->tables[i].name);
 	for (size_t i = 0; i < saved->n_axes; i++)
 		free(saved->axes[i]);
+	for (size_t i = 0; i < saved->n_outputs; i++)
+		free(saved->outputs[i].runner);
 	mesh_finish(&saved->mesh);
 	free(saved->axes);
 	free(saved->generators);
@@ -56,6 +58,7 @@ void saved_finish(struct saved *saved)
 	free(saved->tickets);
 	free(saved->tables);
 	free(saved->rows);
+	free(saved->outputs);
 	memset(saved, 0, sizeof(*saved));
 }
 
@@ -156,6 +159,30 @@ enum philox_status saved_add_table(struct saved *saved,
 	}
 	saved->n_rows += n;
 	return PHILOX_OK;
+}
+
+/* --- outputs of runners --------------------------------------------------- */
+
+enum philox_status saved_add_outputs(struct saved *saved,
+				     const struct saved_outputs *like)
+{
+	struct saved_outputs copy = *like;
+
+	copy.runner = strdup(like->runner);
+	if (copy.runner && ADD(saved, outputs, &copy))
+		return PHILOX_OK;
+	free(copy.runner);
+	return no_room();
+}
+
+enum philox_status saved_copy_outputs(struct saved *saved,
+				      const struct saved *from)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < from->n_outputs; i++)
+		status = saved_add_outputs(saved, &from->outputs[i]);
+	return status;
 }
 
 /* --- from another text ---------------------------------------------------- */

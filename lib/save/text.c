@@ -79,6 +79,11 @@ static const struct field table_fields[] = {
 	 .most = ROWS_COUNT_MAX},
 	FIELDS_END};
 
+const struct field save_outputs_fields[] = {
+	{FIELD(NAME, struct saved_outputs, runner, NULL), .name = "runner"},
+	{FIELD(HEX, struct saved_outputs, digest, "digest")},
+	FIELDS_END};
+
 static const struct field *axis_fields(int placed)
 {
 	return placed ? save_placed_axis_fields : save_axis_fields;
@@ -165,6 +170,8 @@ static int has_loops(const struct saved *saved)
 
 static int version_of(const struct saved *saved)
 {
+	if (saved->n_outputs)
+		return SAVE_VERSION_KEPT;
 	if (has_axes(saved))
 		return SAVE_VERSION_MESH;
 	if (has_loops(saved))
@@ -194,6 +201,9 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 			fields_write_line(out, "row", save_state_fields,
 					  &saved->rows[table->row + k]);
 	}
+	for (size_t i = 0; i < saved->n_outputs; i++)
+		fields_write_line(out, "outputs", save_outputs_fields,
+				  &saved->outputs[i]);
 }
 
 static enum philox_status write_text(const struct saved *saved, int rank,
@@ -619,6 +629,43 @@ static void read_row(struct context_reader *reader)
 		table->n_rows++;
 }
 
+/* --- outputs of runners --------------------------------------------------- */
+
+static void check_outputs_line(struct reader *in, const struct saved *saved,
+			       const struct saved_outputs *outputs)
+{
+	if (in->status != PHILOX_OK)
+		return;
+	if (!*outputs->runner)
+		reader_refuse(in, "%s", "outputs of a runner without a name");
+	if (saved->n_outputs &&
+	    strcmp(saved->outputs[saved->n_outputs - 1].runner,
+		   outputs->runner) >= 0)
+		reader_refuse(in,
+			      "outputs of runner '%s' come twice or not in "
+			      "order",
+			      outputs->runner);
+}
+
+static void read_outputs(struct context_reader *reader)
+{
+	struct reader *in = &reader->in;
+	struct saved *saved = reader->saved;
+	struct saved_outputs outputs = {0};
+
+	check_region_complete(reader);
+	check_table_complete(reader);
+	need_version(in, SAVE_VERSION_KEPT, "outputs");
+	if (reader->rank)
+		reader_refuse(in, "%s", "the text of a rank has no outputs");
+	fields_read(in, save_outputs_fields, &outputs, 0);
+	check_outputs_line(in, saved, &outputs);
+	reader_end_line(in);
+	if (!reader_put(in, &saved->outputs, &saved->n_outputs, &outputs,
+			sizeof(outputs)))
+		free(outputs.runner);
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 /* A text has the lowest version that has all its lines. */
@@ -627,6 +674,10 @@ static void check_version(struct context_reader *reader)
 	const int tables = reader->saved->n_tables != 0;
 	struct reader *in = &reader->in;
 
+	if (in->version == SAVE_VERSION_KEPT && !reader->rank &&
+	    !reader->saved->n_outputs)
+		reader_refuse(in, "a text without outputs is below version %d",
+			      SAVE_VERSION_KEPT);
 	if (in->version == SAVE_VERSION_LOOPS && !reader->looped)
 		reader_refuse(in, "a text without iterations has version %d",
 			      tables ? SAVE_VERSION_ROWS : 1);
@@ -653,13 +704,17 @@ static void read_lines(struct context_reader *reader)
 
 		if (!saved->n_generators && reader_accept(in, "axis ")) {
 			save_read_axis(in, &reader->saved->mesh, 1);
+		} else if (reader_accept(in, "outputs ")) {
+			read_outputs(reader);
+		} else if (reader_accept(in, "checksum ")) {
+			read_end(reader, line);
+			return;
+		} else if (saved->n_outputs) {
+			reader_expected(in, "outputs of a runner");
 		} else if (reader_accept(in, "rows ")) {
 			read_table(reader);
 		} else if (reader_accept(in, "row ")) {
 			read_row(reader);
-		} else if (reader_accept(in, "checksum ")) {
-			read_end(reader, line);
-			return;
 		} else if (saved->n_tables) {
 			reader_expected(in, "a row or a table of rows");
 		} else if (!saved->n_regions &&

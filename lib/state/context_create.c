@@ -55,6 +55,9 @@ void context_finish(struct philox_context *context)
 	free_regions(context);
 	free_generators(context);
 	mesh_finish(&context->mesh);
+	for (size_t i = 0; i < context->n_loaded_outputs; i++)
+		free(context->loaded_outputs[i].runner);
+	free(context->loaded_outputs);
 	pthread_mutex_destroy(&context->lock);
 }
 

@@ -92,12 +92,21 @@ enum philox_status context_null(struct philox_context *context,
  *           ERROR_MEMORY. A room after this one computes it.
  *  tied     lists the outputs that are tied to a ticket, `tied` of its struct
  *           saved_context.
+ *  outputs  lists the runners whose outputs were saved, in order of name, if
+ *           neither these nor the context have changed since; the caller frees
+ *           the list, the names are the runners'. ERROR_MEMORY.
  */
 /* What a ticket keeps, as it is found; items beyond `room` are counted. */
 struct kept_list {
 	struct philox_kept_item *items;
 	size_t room, n;
 	uint64_t bytes;
+};
+
+/* Outputs of a runner that were saved. */
+struct saved_outputs {
+	char *runner;    /* its name */
+	uint64_t digest; /* the checksum of what was saved */
 };
 
 struct context_hooks {
@@ -129,6 +138,8 @@ struct context_hooks {
 	enum philox_status (*digest)(const struct philox_context *context,
 				     uint64_t *digest);
 	void (*tied)(const void *tied, struct kept_list *list);
+	enum philox_status (*outputs)(struct philox_context *context,
+				      struct saved_outputs **list, size_t *n);
 };
 
 /* The kinds of a pass, in philox_pass.kind. */
@@ -169,6 +180,12 @@ struct philox_context {
 	uint64_t events;          /* written into journals */
 	unsigned number;          /* in the process, for journals */
 	struct drawn_span *spans; /* see lib/pass/pass.h */
+
+	int loaded; /* from a text, which gave it this digest, and which names
+		       these outputs */
+	uint64_t loaded_digest;
+	struct saved_outputs *loaded_outputs;
+	size_t n_loaded_outputs;
 };
 
 /*

@@ -60,6 +60,17 @@ resumes()
 	[ ${#mask} -eq 64 ] && [ "$mask" = "$(cut -c 10- "$WORK/second")" ]
 }
 
+# In two processes, with activations and a sum that a runner has
+resumes_outputs()
+{
+	builds_and_says resume_runner "both are the same" "$1" -std=c11 \
+		examples/resume_runner.c || return 1
+	mkdir -p "$WORK/step" && "$WORK/resume_runner" save "$WORK/step" &&
+		"$WORK/resume_runner" load "$WORK/step" >"$WORK/second" &&
+		"$WORK/resume_runner" straight | diff - "$WORK/second" || return 1
+	"$WORK/resume_runner" load "$WORK" 2>&1 | grep -F step.philox
+}
+
 # Most calls are replays, none is if the environment says so
 replays()
 {
@@ -87,6 +98,7 @@ c_examples()
 	check "generate.c ($1)" builds_and_says generate \
 		"as decoded step by step" "$1" -std=c11 examples/generate.c
 	check "resume.c, in two processes ($1)" resumes "$1"
+	check "resume_runner.c, in two processes ($1)" resumes_outputs "$1"
 	check "own_capture.c ($1)" builds_and_says own_capture "fresh numbers" \
 		"$1" -std=c11 examples/own_capture.c
 	check "sizes.c ($1)" builds_and_says sizes "4 graphs in 16 MiB" \

@@ -39,6 +39,7 @@ graph/runner/function
 graph/runner/call
 graph/runner/plan
 graph/runner/snapshot
+graph/runner/outputs
 graph/runner
 graph
 END

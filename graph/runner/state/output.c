@@ -87,7 +87,9 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 	slot->in_pool = place->in_pool;
 	slot->call = runner->calls;
 	slot->path = runner->path;
+	slot->order = ++runner->handed;
 	slot->data = NULL;
+	slot->label[0] = '\0';
 	if (place->in_pool)
 		live_hold(runner, place->id, place->range, place->from);
 }

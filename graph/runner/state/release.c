@@ -2,7 +2,9 @@
  * graph/runner/state/release.c - outputs in the caller's hands
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "graph/runner/state/state.h"
 #include "lib/pass/pass.h"
 
@@ -137,6 +139,68 @@ enum philox_status philox_output_get_data(struct philox_runner *runner,
 	return leave(runner, status, within);
 }
 
+static enum philox_status check_label(const struct output_slot *slot,
+				      const char *label)
+{
+	const struct philox_function *function = slot->function;
+	const char *name = function->outputs[slot->output].name;
+	const size_t length = strlen(label);
+
+	if (length >= sizeof(slot->label))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "output '%s' of function '%s': a label has "
+				  "at most %zu bytes, not %zu",
+				  name, function->name, sizeof(slot->label) - 1,
+				  length);
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)label[i] < ' ' || label[i] == 0x7f)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "output '%s' of function '%s': byte "
+					  "%zu of its label is a control "
+					  "character",
+					  name, function->name, i);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_output_set_label(struct philox_runner *runner,
+					   const struct philox_output *output,
+					   const char *label)
+{
+	struct output_slot *slot;
+	int within;
+	enum philox_status status = enter(runner, output, &within, &slot);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!label)
+		label = "";
+	status = check_label(slot, label);
+	if (status == PHILOX_OK) {
+		memset(slot->label, 0, sizeof(slot->label));
+		memcpy(slot->label, label, strlen(label));
+	}
+	return leave(runner, status, within);
+}
+
+enum philox_status philox_output_get_tie(struct philox_runner *runner,
+					 const struct philox_output *output,
+					 struct philox_region **region,
+					 struct philox_ticket *ticket)
+{
+	struct output_slot *slot;
+	int within;
+	enum philox_status status = enter(runner, output, &within, &slot);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (region && ticket)
+		ties_ticket(slot, region, ticket);
+	else
+		status = status_set(PHILOX_ERROR_INVALID, "%s is NULL",
+				    region ? "ticket" : "region");
+	return leave(runner, status, within);
+}
+
 /* --- step: the outputs of a step, and what keeps them --------------------- */
 
 /*
@@ -152,7 +216,7 @@ static int is_owed(const struct owed_ticket *owed)
 	return ticket_pending(owed->region, owed->ticket, &entry) == PHILOX_OK;
 }
 
-static void strike_off(struct philox_runner *runner)
+void step_strike_off(struct philox_runner *runner)
 {
 	size_t left = 0;
 	const struct status_message kept = status_kept();
@@ -171,7 +235,7 @@ enum philox_status step_reserve(struct philox_runner *runner, size_t n)
 {
 	if (runner->n_owed + n <= runner->owed_room)
 		return PHILOX_OK;
-	strike_off(runner);
+	step_strike_off(runner);
 	return runner_room(&runner->owed, &runner->owed_room,
 			   2 * (runner->n_owed + n), sizeof(*runner->owed));
 }
@@ -246,14 +310,16 @@ static void tell_kept(size_t kept, const struct output_slot *slot,
 		      const struct owed_ticket *keeper)
 {
 	const struct philox_function *function = slot->function;
+	char maker[40] = "that was loaded";
 
-	runner_post(function, PHILOX_LOG_INFO, "step", PHILOX_CALL_NONE, NULL,
-		    0,
-		    "has output '%s' of call %" PRIu64
-		    " kept, one of %zu, since a backward of its path is owed: "
-		    "that of ticket %" PRIu64 " of region '%s'",
-		    function->outputs[slot->output].name, slot->call, kept,
-		    keeper->ticket.serial, keeper->region->name);
+	if (slot->call)
+		snprintf(maker, sizeof(maker), "of call %" PRIu64, slot->call);
+	runner_post(
+		function, PHILOX_LOG_INFO, "step", PHILOX_CALL_NONE, NULL, 0,
+		"has output '%s' %s kept, one of %zu, since a backward of "
+		"its path is owed: that of ticket %" PRIu64 " of region '%s'",
+		function->outputs[slot->output].name, maker, kept,
+		keeper->ticket.serial, keeper->region->name);
 }
 
 static size_t end_paths(struct philox_runner *runner, unsigned flags)
@@ -262,7 +328,7 @@ static size_t end_paths(struct philox_runner *runner, unsigned flags)
 	const struct owed_ticket *keeper, *first_keeper = NULL;
 	size_t kept = 0;
 
-	strike_off(runner);
+	step_strike_off(runner);
 	if (runner->n_owed)
 		qsort(runner->owed, runner->n_owed, sizeof(*runner->owed),
 		      by_path);

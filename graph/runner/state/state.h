@@ -98,7 +98,9 @@ struct output_slot {
 	int in_pool;        /* its block is the runner's */
 	uint64_t call;      /* that handed it out last, of all of the runner */
 	uint64_t path;      /* of that call */
+	uint64_t order;     /* counts the outputs that the runner handed out */
 	void *data;
+	char label[64];         /* of its caller's; "": none */
 	struct output_tie *tie; /* to a ticket; NULL: none */
 };
 
@@ -415,6 +417,13 @@ struct runner_plan {
 	struct plan_names *names; /* regions, for the scripts of keys */
 };
 
+/* The outputs as they were saved or loaded last. */
+struct runner_outputs {
+	uint64_t digest;  /* of that file */
+	uint64_t context; /* the digest of the context then */
+	uint64_t mark;    /* of which outputs there were */
+};
+
 struct philox_runner {
 	struct philox_runner *next; /* in the context's list, by its lock */
 	struct philox_context *context;
@@ -437,6 +446,10 @@ struct philox_runner {
 		tickets[UNRECORDED_TICKETS]; /* the latest of them */
 	uint64_t n_tickets;                  /* ever */
 	struct runner_plan plan;
+	struct runner_outputs saved;
+	atomic_int has_saved; /* there is that, and it was not seen to have
+				 changed */
+	uint64_t handed;      /* outputs ever handed out */
 
 	struct live_block *live; /* sorted by id */
 	size_t n_live, live_room;
@@ -620,6 +633,13 @@ enum philox_status ties_make(struct output_slot *slot,
 void ties_forget(struct output_slot *slot);
 
 /*
+ * ties_ticket() tells which ticket an output is tied to: *region is NULL if
+ * there is none. 0: the ticket has been used up, and so has the output.
+ */
+int ties_ticket(const struct output_slot *slot, struct philox_region **region,
+		struct philox_ticket *ticket);
+
+/*
  * ties_next() takes an output whose ticket has been used up, for which the next
  * call waits, NULL: of none; it is not tied any more.
  */
@@ -673,7 +693,11 @@ enum philox_status legacy_join(struct philox_runner *runner,
  * See Paths in Note [Runner], graph/runner/state/state.h.
  */
 
-/* step_reserve() makes room for n tickets that a call may give out. */
+/*
+ * step_strike_off() forgets tickets that are not pending any more.
+ * step_reserve() makes room for n tickets that a call may give out.
+ */
+void step_strike_off(struct philox_runner *runner);
 enum philox_status step_reserve(struct philox_runner *runner, size_t n);
 
 /*

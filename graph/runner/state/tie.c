@@ -23,8 +23,10 @@ struct output_tie {
 	struct output_tie **runner_link;
 	struct philox_runner *runner;
 	struct output_slot *slot; /* NULL: released in another way */
-	philox_stream stream;     /* that the ticket was used up on */
-	int noted;                /* it has a fence there */
+	struct philox_region *region;
+	struct philox_ticket ticket;
+	philox_stream stream; /* that the ticket was used up on */
+	int noted;            /* it has a fence there */
 };
 
 /* --- lists ------------------------------------------------------------------- */
@@ -153,6 +155,8 @@ enum philox_status ties_make(struct output_slot *slot,
 	list->context = context;
 	tie->runner = slot->function->runner;
 	tie->slot = slot;
+	tie->region = region;
+	tie->ticket = ticket;
 	context_lock(context);
 	status = make_locked(tie, list, region, ticket, &used);
 	context_unlock(context);
@@ -202,6 +206,26 @@ void ties_list(const void *tied, struct kept_list *list)
 			 function->outputs[slot->output].elements,
 			 slot->handle.bytes);
 	}
+}
+
+int ties_ticket(const struct output_slot *slot, struct philox_region **region,
+		struct philox_ticket *ticket)
+{
+	const struct output_tie *tie = slot->tie;
+	int pending;
+
+	*region = NULL;
+	*ticket = (struct philox_ticket){0, 0};
+	if (!tie)
+		return 1;
+	context_lock(tie->runner->context);
+	pending = tie->list != NULL;
+	context_unlock(tie->runner->context);
+	if (pending) {
+		*region = tie->region;
+		*ticket = tie->ticket;
+	}
+	return pending;
 }
 
 /* Whether the next call comes after what read the output. */

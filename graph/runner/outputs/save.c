@@ -1,0 +1,281 @@
+/*
+ * graph/runner/outputs/save.c - saving the outputs of a runner, and which of
+ * these files the text of a context names
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <philox/runner.h>
+#include "graph/capture/context.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/outputs/outputs.h"
+#include "lib/device/device.h"
+#include "lib/save/save.h"
+
+/* --- bytes of the device -------------------------------------------------- */
+
+/* Work of the runner and what the caller's stream has come first. */
+static enum philox_status follow_all(struct philox_runner *runner,
+				     philox_stream stream)
+{
+	enum philox_status status = fences_await(runner, stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	pool_lock(runner->pool);
+	status = pool_follow(runner->pool, stream);
+	pool_unlock(runner->pool);
+	return status;
+}
+
+static enum philox_status copy_out(struct philox_runner *runner,
+				   const struct outputs_file *file,
+				   philox_stream stream, char *to)
+{
+	struct philox_device *device = runner_device(runner);
+	enum philox_status status = PHILOX_OK, waited;
+	struct status_message kept;
+
+	for (size_t i = 0; status == PHILOX_OK && i < file->n_blocks; i++) {
+		const struct outputs_block *block = &file->blocks[i];
+
+		if (block->saved)
+			status = philox_memory_copy(device, stream, to,
+						    block->address +
+							    block->first,
+						    (size_t)block->saved);
+		to += block->saved;
+	}
+	kept = status_kept(); /* copies that were queued write to `to` */
+	waited = philox_stream_synchronize(device, stream);
+	return status_first(status, &kept, waited);
+}
+
+static enum philox_status read_bytes(struct philox_runner *runner,
+				     const struct outputs_file *file,
+				     philox_stream of_caller, char *to)
+{
+	philox_stream stream;
+	enum philox_status status = legacy_stream(runner, of_caller, &stream);
+
+	if (status == PHILOX_OK)
+		status = legacy_join(runner, of_caller, 0);
+	if (status == PHILOX_OK)
+		status = follow_all(runner, stream);
+	if (status == PHILOX_OK)
+		status = copy_out(runner, file, stream, to);
+	return status;
+}
+
+/* --- saving --------------------------------------------------------------- */
+
+static enum philox_status write_taken(struct philox_runner *runner,
+				      struct outputs_file *file,
+				      philox_stream stream, struct text *text)
+{
+	char *data = malloc(file->data + 1);
+	enum philox_status status;
+
+	if (!data)
+		return outputs_no_room();
+	status = read_bytes(runner, file, stream, data);
+	if (status == PHILOX_OK)
+		status = outputs_file_write(file, data, text);
+	free(data);
+	return status;
+}
+
+static enum philox_status save_entered(struct philox_runner *runner,
+				       philox_stream stream, struct text *text,
+				       uint64_t *digest)
+{
+	struct outputs_file file;
+	enum philox_status status =
+		device_refuse_capture(runner_device(runner), stream);
+
+	if (status == PHILOX_OK)
+		status = live_settle(runner);
+	if (status == PHILOX_OK)
+		status = outputs_file_take(runner, &file);
+	if (status != PHILOX_OK)
+		return status;
+	status = write_taken(runner, &file, stream, text);
+	*digest = file.checksum;
+	outputs_file_finish(&file);
+	return status;
+}
+
+enum philox_status outputs_remember(struct philox_runner *runner,
+				    uint64_t digest)
+{
+	struct runner_outputs now = {.digest = digest};
+	enum philox_status status;
+
+	context_lock(runner->context);
+	status = inspect_digest(runner->context, &now.context);
+	context_unlock(runner->context);
+	now.mark = outputs_mark(runner);
+	if (status != PHILOX_OK)
+		return status;
+	runner->saved = now;
+	atomic_store(&runner->has_saved, 1);
+	return PHILOX_OK;
+}
+
+/* What was saved before is the runner's file until this one is in its place. */
+static enum philox_status save_and_put(struct philox_runner *runner,
+				       philox_stream stream,
+				       struct text_target to)
+{
+	const struct runner_outputs before = runner->saved;
+	const int had = atomic_load(&runner->has_saved);
+	struct text text;
+	uint64_t digest;
+	enum philox_status status =
+		save_entered(runner, stream, &text, &digest);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = outputs_remember(runner, digest);
+	if (status != PHILOX_OK) {
+		free(text.bytes);
+		return status;
+	}
+	status = text_put(&text, to);
+	if (status != PHILOX_OK) {
+		runner->saved = before;
+		atomic_store(&runner->has_saved, had);
+	}
+	return status;
+}
+
+static enum philox_status save_outputs(struct philox_runner *runner,
+				       philox_stream stream,
+				       struct text_target to)
+{
+	enum philox_status status = runner_acquire(runner);
+
+	if (status == PHILOX_OK) {
+		status = save_and_put(runner, stream, to);
+		if (status != PHILOX_OK)
+			status_prefix(status, "runner '%s': ", runner->name);
+		runner_release(runner, status);
+	}
+	return runner_report(runner, NULL, status);
+}
+
+enum philox_status philox_outputs_save_text(struct philox_runner *runner,
+					    philox_stream stream, char **text,
+					    size_t *bytes)
+{
+	if (!runner || !text)
+		return context_null(runner ? runner->context : NULL,
+				    runner ? "text" : "runner");
+	NEED_PROCESS(runner->context);
+	return save_outputs(runner, stream,
+			    (struct text_target){.text = text, .size = bytes});
+}
+
+enum philox_status philox_outputs_save(struct philox_runner *runner,
+				       philox_stream stream, const char *path)
+{
+	if (!runner || !path)
+		return context_null(runner ? runner->context : NULL,
+				    runner ? "path" : "runner");
+	NEED_PROCESS(runner->context);
+	return save_outputs(runner, stream, (struct text_target){.path = path});
+}
+
+/* --- the texts of contexts ------------------------------------------------ */
+
+static void post_changed(struct philox_runner *runner)
+{
+	const struct philox_log_entry subject = {.pool = runner->name};
+
+	log_post(runner->context, PHILOX_LOG_WARNING, "outputs", &subject,
+		 "runner '%s': its outputs were saved, but they or the context "
+		 "have changed since: the text of the context does not name "
+		 "them",
+		 runner->name);
+}
+
+/* With the runner. An output whose ticket was used up waits to be released. */
+static int are_as_saved(const struct philox_runner *runner, uint64_t context)
+{
+	return !atomic_load(&runner->untied) && !runner->later &&
+	       runner->saved.context == context &&
+	       runner->saved.mark == outputs_mark(runner);
+}
+
+/*
+ * With the context's lock. A thread that is in the runner may change anything.
+ * What has changed is said once.
+ */
+static int still_saved(struct philox_runner *runner, uint64_t context)
+{
+	int same = 0;
+
+	if (!atomic_load(&runner->has_saved))
+		return 0;
+	if (runner_lock(runner) == PHILOX_OK) {
+		same = are_as_saved(runner, context);
+		atomic_store(&runner->has_saved, same);
+		runner_release(runner, PHILOX_OK);
+	}
+	if (!same)
+		post_changed(runner);
+	return same;
+}
+
+static int by_runner(const void *one, const void *other)
+{
+	const struct saved_outputs *a = one, *b = other;
+
+	return strcmp(a->runner, b->runner);
+}
+
+static size_t count_saved(const struct philox_context *context)
+{
+	size_t n = 0;
+
+	for (struct philox_runner *runner = context->graphs->runners; runner;
+	     runner = runner->next)
+		n += atomic_load(&runner->has_saved) != 0;
+	return n;
+}
+
+/* There may be fewer by now. */
+static size_t list_saved(const struct philox_context *context, uint64_t digest,
+			 struct saved_outputs *list, size_t room)
+{
+	const struct status_message kept = status_kept();
+	size_t n = 0;
+
+	for (struct philox_runner *runner = context->graphs->runners;
+	     n < room && runner; runner = runner->next)
+		if (still_saved(runner, digest))
+			list[n++] = (struct saved_outputs){
+				runner->name, runner->saved.digest};
+	qsort(list, n, sizeof(*list), by_runner);
+	status_restore(&kept);
+	return n;
+}
+
+enum philox_status outputs_list(struct philox_context *context,
+				struct saved_outputs **list, size_t *n)
+{
+	const size_t room = count_saved(context);
+	uint64_t digest = 0;
+	enum philox_status status = PHILOX_OK;
+
+	*n = 0;
+	*list = calloc(room + 1, sizeof(**list));
+	if (!*list)
+		return outputs_no_room();
+	if (room)
+		status = inspect_digest(context, &digest);
+	if (status == PHILOX_OK)
+		*n = list_saved(context, digest, *list, room);
+	else
+		free(*list);
+	return status;
+}
