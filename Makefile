@@ -453,12 +453,14 @@ quality: $(TOOL)
 
 ## fuzz             a minute each of random texts and pool operations
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan outputs runner)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/models/pool*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c) \
 	$(addprefix tools/,formats/json.c formats/pool.c cli/complain.c cli/json.c \
 	cli/svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
+	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
+$(BUILD)/fuzz/outputs: $(wildcard tools/outputs/*.c) \
 	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
 $(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c) \
 	$(addprefix tools/,formats/json.c formats/pool.c formats/runner.c \
@@ -478,6 +480,8 @@ fuzz: $(FUZZERS)
 	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
 		tests/fuzz/snapshots
 	$(Q)$(BUILD)/fuzz/plan -max_total_time=60 $(BUILD)/fuzz/plan-found tests/fuzz/plans
+	$(Q)$(BUILD)/fuzz/outputs -max_total_time=60 $(BUILD)/fuzz/outputs-found \
+		tests/fuzz/outputs
 	$(Q)$(BUILD)/fuzz/runner -max_total_time=60 $(BUILD)/fuzz/runner-found \
 		tests/fuzz/runners
 

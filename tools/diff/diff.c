@@ -4,8 +4,8 @@
  *
  * Two saved contexts are compared object by object, two sets of them by the
  * texts of the first rank that differ, two plans function by
- * function (tools/plan/plan.h), two journals event by event or pass by pass
- * (tools/diff/diff.h). Called "A" and "B" throughout, in the
+ * function (tools/plan/plan.h), two files of outputs output by output, two
+ * journals event by event or pass by pass (tools/diff/diff.h). Called "A" and "B" throughout, in the
  * order of the command line.
  */
 #include "tools/tools.h"
@@ -17,6 +17,7 @@
 #include "lib/state/state.h"
 #include "tools/formats/formats.h"
 #include "tools/diff/diff.h"
+#include "tools/outputs/outputs.h"
 #include "tools/plan/plan.h"
 
 /* --- saved contexts ------------------------------------------------------- */
@@ -185,6 +186,8 @@ static int compare_files(const char *path_a, const char *path_b, int by_passes)
 		result = compare_sets(&a.set, path_a, &b.set, path_b);
 	else if (a.kind == WRITTEN_PLAN)
 		result = plan_diff(a.plan, b.plan);
+	else if (a.kind == WRITTEN_OUTPUTS)
+		result = outputs_diff(a.outputs, b.outputs);
 	else if (a.kind == WRITTEN_JOURNAL)
 		result = compare_journals(&a, &b, by_passes);
 	else
@@ -199,7 +202,7 @@ static const char usage[] =
 	"usage: philox diff [OPTION]... A B\n"
 	"\n"
 	"Name the first difference of two saved contexts, of two sets of them, of "
-	"two\nplans, or of two journals.\n"
+	"two\nplans, of two files of outputs, or of two journals.\n"
 	"\n"
 	"  --passes  compare journals by the passes that took place: their kinds,\n"
 	"            regions, states and tickets, whether they were eager or in\n"

@@ -21,7 +21,8 @@
 #include "lib/trace/trace.h"
 #include "tools/cli/cli.h"
 
-struct plan; /* graph/runner/plan/plan.h */
+struct plan;         /* graph/runner/plan/plan.h */
+struct outputs_file; /* graph/runner/outputs/outputs.h */
 
 /* --- pool: the text of a pool, read ---------------------------------------- */
 
@@ -83,7 +84,8 @@ enum written_kind {
 	WRITTEN_JOURNAL,
 	WRITTEN_POOL,
 	WRITTEN_PLAN,
-	WRITTEN_RUNNER
+	WRITTEN_RUNNER,
+	WRITTEN_OUTPUTS
 };
 
 struct written {
@@ -92,9 +94,10 @@ struct written {
 	struct set set;               /* a manifest */
 	struct written_event *events; /* of a journal: context by context */
 	size_t n_events;
-	struct snapshot pool;      /* of a pool */
-	struct plan *plan;         /* of a runner */
-	struct runner_text runner; /* the same, its snapshot */
+	struct snapshot pool;         /* of a pool */
+	struct plan *plan;            /* of a runner */
+	struct runner_text runner;    /* the same, its snapshot */
+	struct outputs_file *outputs; /* the same; their bytes are in `text` */
 	int cut; /* a journal whose last line was not written whole */
 	char *text;
 };

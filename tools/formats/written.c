@@ -1,6 +1,7 @@
 /*
  * tools/formats/written.c - which kind of text a file is
  */
+#include "graph/runner/outputs/outputs.h"
 #include "graph/runner/plan/plan.h"
 #include "tools/formats/formats.h"
 
@@ -14,6 +15,7 @@
 #define POOL_START    "philox pool "
 #define PLAN_START    "philox plan "
 #define RUNNER_START  "philox runner "
+#define OUTPUTS_START "philox outputs "
 
 /* --- journals ------------------------------------------------------------- */
 
@@ -208,6 +210,19 @@ static int read_runner_snapshot(const char *command, const char *path,
 	return refuse(command, path, philox_error_message());
 }
 
+static int read_saved_outputs(const char *command, const char *path,
+			      struct written *written, size_t size)
+{
+	written->kind = WRITTEN_OUTPUTS;
+	written->outputs = calloc(1, sizeof(*written->outputs));
+	if (!written->outputs)
+		return refuse(command, path, "out of memory");
+	if (outputs_file_read(written->text, size, written->outputs) ==
+	    PHILOX_OK)
+		return 0;
+	return refuse(command, path, philox_error_message());
+}
+
 static int read_text(const char *command, const char *path,
 		     struct written *written, size_t size)
 {
@@ -223,10 +238,12 @@ static int read_text(const char *command, const char *path,
 		return read_plan(command, path, written, size);
 	if (starts_with(written, size, RUNNER_START))
 		return read_runner_snapshot(command, path, written, size);
+	if (starts_with(written, size, OUTPUTS_START))
+		return read_saved_outputs(command, path, written, size);
 	return refuse(command, path,
 		      "neither a saved context nor a journal nor the snapshot "
-		      "of a pool or runner nor a plan nor a set of contexts of "
-		      "philox");
+		      "of a pool or runner nor a plan nor outputs nor a set of "
+		      "contexts of philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)
@@ -257,6 +274,9 @@ void written_finish(struct written *written)
 	if (written->plan)
 		plan_finish(written->plan);
 	free(written->plan);
+	if (written->outputs)
+		outputs_file_finish(written->outputs);
+	free(written->outputs);
 	if (written->kind == WRITTEN_RUNNER)
 		runner_text_finish(&written->runner);
 	free(written->events);
@@ -273,6 +293,7 @@ const char *written_kind_name(const struct written *written)
 		[WRITTEN_POOL] = "snapshot of a pool",
 		[WRITTEN_PLAN] = "plan",
 		[WRITTEN_RUNNER] = "snapshot of a runner",
+		[WRITTEN_OUTPUTS] = "file of saved outputs",
 	};
 
 	return names[written->kind];

@@ -1,6 +1,6 @@
 /*
  * tools/inspect/inspect.c - philox inspect: the contents of a saved context, a
- * set of them, a journal, a plan, or the snapshot of a pool or runner
+ * set of them, a journal, a plan, outputs, or the snapshot of a pool or runner
  */
 #include "tools/tools.h"
 
@@ -11,6 +11,7 @@
 #include "lib/containers/array.h"
 #include "tools/cli/cli.h"
 #include "tools/inspect/inspect.h"
+#include "tools/outputs/outputs.h"
 #include "tools/plan/plan.h"
 #include "tools/pool/pool.h"
 #include "tools/runner/runner.h"
@@ -125,11 +126,16 @@ static void print_context(const struct saved *saved)
 	       saved->n_regions - alive, saved->n_tickets);
 	for (size_t i = 0; i < saved->n_regions; i++)
 		print_region(saved, &saved->regions[i]);
-	if (!saved->n_tables)
-		return;
-	printf("\ntables of rows %zu\n", saved->n_tables);
+	if (saved->n_tables)
+		printf("\ntables of rows %zu\n", saved->n_tables);
 	for (size_t i = 0; i < saved->n_tables; i++)
 		print_table(saved, &saved->tables[i]);
+	if (saved->n_outputs)
+		printf("\noutputs of runners %zu\n", saved->n_outputs);
+	for (size_t i = 0; i < saved->n_outputs; i++)
+		printf("  %s: digest %016" PRIx64 "\n",
+		       journal_name(saved->outputs[i].runner).text,
+		       saved->outputs[i].digest);
 }
 
 static void json_mesh(struct json *json, const struct philox_mesh *mesh,
@@ -206,6 +212,12 @@ static void json_context(struct json *json, const struct saved *saved)
 	json_array(json, "rows");
 	for (size_t i = 0; i < saved->n_tables; i++)
 		json_table(json, saved, &saved->tables[i]);
+	json_close(json);
+	if (!saved->n_outputs)
+		return;
+	json_array(json, "outputs");
+	for (size_t i = 0; i < saved->n_outputs; i++)
+		json_line(json, NULL, save_outputs_fields, &saved->outputs[i]);
 	json_close(json);
 }
 
@@ -446,6 +458,9 @@ static int inspect(const struct written *written, const char *path,
 	if (written->kind == WRITTEN_RUNNER)
 		return json ? runner_json(&written->runner, json)
 			    : runner_print(&written->runner, stdout);
+	if (written->kind == WRITTEN_OUTPUTS)
+		return json ? outputs_json(written->outputs, json)
+			    : outputs_print(written->outputs, stdout);
 	if (json)
 		json_context(json, &written->saved);
 	else
@@ -532,13 +547,14 @@ static const char usage[] =
 	"\n"
 	"Sum up a context that philox_context_save() wrote, a set of them that\n"
 	"philox_mesh_seal() wrote, and whether its texts are there and whole, a\n"
-	"journal (PHILOX_JOURNAL=FILE), a plan that philox_plan_save() wrote, a\n"
-	"pool that philox_pool_snapshot() wrote, or a runner that\n"
-	"philox_runner_snapshot() wrote; or show a journal as a picture: passes,\n"
-	"arrows from forwards to their backwards, captures, launches; or a pool:\n"
-	"segments, extents, blocks in the colours of their tags, free memory by\n"
-	"owner; or a runner: the recordings of each function, with lines from\n"
-	"those whose output is an input to those that read it.\n"
+	"journal (PHILOX_JOURNAL=FILE), a plan that philox_plan_save() wrote,\n"
+	"outputs that philox_outputs_save() wrote, a pool that\n"
+	"philox_pool_snapshot() wrote, or a runner that philox_runner_snapshot()\n"
+	"wrote; or show a journal as a picture: passes, arrows from forwards to\n"
+	"their backwards, captures, launches; or a pool: segments, extents, blocks\n"
+	"in the colours of their tags, free memory by owner; or a runner: the\n"
+	"recordings of each function, with lines from those whose output is an\n"
+	"input to those that read it.\n"
 	"\n"
 	"  --json       as one JSON object\n"
 	"  --trace OUT  a journal as a trace for ui.perfetto.dev, written to "
@@ -603,7 +619,7 @@ int tool_inspect(int argc, char **argv)
 	if (optind == argc)
 		return complain("inspect",
 				"give a FILE: a saved context or a set of "
-				"them, a journal, a plan or the snapshot of a "
-				"pool or runner");
+				"them, a journal, a plan, outputs or the "
+				"snapshot of a pool or runner");
 	return inspect_file(argv[optind], &request);
 }
