@@ -170,7 +170,7 @@ RUNNER_PROMISE(runner_resume, a_run_goes_back_in_the_same_process)
 
 RUNNER_PROMISE(runner_resume, files_hold_the_same_as_texts)
 {
-	char path[64], of_context[64];
+	char path[64], of_context[64], *text;
 	struct resumed resumed;
 	struct accum t;
 
@@ -194,8 +194,12 @@ RUNNER_PROMISE(runner_resume, files_hold_the_same_as_texts)
 	FAILS(philox_outputs_load(resumed.t.r, resumed.f.stream, path),
 	      PHILOX_ERROR_FILE);
 	NAMES(path);
+	accum_step(&t);
 	FAILS(philox_outputs_save(r, f->stream, "no/folder/file"),
 	      PHILOX_ERROR_FILE);
+	OK(philox_context_save_text(f->context, &text, NULL));
+	cr_assert(!strstr(text, "outputs"), "a file that is not there");
+	free(text);
 	OK(unlink(of_context) ? PHILOX_ERROR_FILE : PHILOX_OK);
 	resumed_close(&resumed);
 }
@@ -315,6 +319,130 @@ RUNNER_PROMISE(runner_resume, outputs_that_share_memory_share_it_again)
 	stopped_free(&stopped);
 }
 
+enum { PIECE = 40, PIECES = 3 };
+
+/* Outputs in the middle of a block, the later one first, and an empty one. */
+static enum philox_status pieces_body(void *user, struct philox_run *run)
+{
+	struct accum *t = user;
+	void *block;
+	char *at;
+
+	OK(philox_run_alloc(run, 1000, 4096, "pieces", &block));
+	at = block;
+	OK(philox_memory_copy(t->f->device, philox_run_stream(run), at + 100,
+			      t->x[0], PIECE));
+	OK(philox_memory_copy(t->f->device, philox_run_stream(run), at + 300,
+			      t->x[1], PIECE));
+	OK(philox_run_output(run, 0, at + 300, PIECE));
+	OK(philox_run_output(run, 1, at + 100, PIECE));
+	return philox_run_output(run, 2, at + 200, 0);
+}
+
+static struct philox_function *make_pieces(struct accum *t)
+{
+	static const struct philox_output_desc outputs[PIECES] = {
+		{.name = "last"}, {.name = "first"}, {.name = "none"}};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_function *function;
+
+	options.name = "pieces";
+	options.body = pieces_body;
+	options.user = t;
+	options.outputs = outputs;
+	options.n_outputs = PIECES;
+	OK(philox_function_create(t->r, &options, &function));
+	return function;
+}
+
+/* Only what outputs take of a block is in the file. */
+RUNNER_PROMISE(runner_resume, outputs_within_a_block_are_where_they_were)
+{
+	struct stopped stopped;
+	struct resumed resumed;
+	struct philox_output made[PIECES], found[PIECES];
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	uint32_t words[PIECE / 4];
+	struct accum t, *u = &resumed.t;
+
+	accum_make(&t, f, r);
+	accum_forward(&t, 0); /* its outputs come before the block */
+	call.stream = f->stream;
+	call.outputs = made;
+	call.n_outputs = PIECES;
+	OK(philox_function_call(make_pieces(&t), &call));
+	stopped_save(&stopped, &t);
+	cr_assert(strstr(stopped.outputs,
+			 "block bytes 1000 alignment 4096 "
+			 "tag \"pieces\" from 100 saved 240\n"));
+	resumed_open(&resumed, f, 0);
+	make_pieces(u);
+	OK(philox_context_load_text(resumed.f.context, stopped.context,
+				    strlen(stopped.context)));
+	OK(try_outputs(u, &stopped));
+	OK(philox_outputs_find(u->r, "pieces", "last", "", 0, &found[0]));
+	OK(philox_outputs_find(u->r, "pieces", "first", "", 0, &found[1]));
+	OK(philox_outputs_find(u->r, "pieces", "none", "", 0, &found[2]));
+	cr_assert_eq((char *)found[0].address - (char *)found[1].address, 200);
+	cr_assert_eq((char *)found[2].address - (char *)found[1].address, 100);
+	cr_assert_eq((uintptr_t)found[1].address % 4096, 100);
+	cr_assert_eq(found[2].bytes, 0);
+	for (int i = 0; i < 2; i++) {
+		OK(philox_memory_copy(u->f->device, u->f->stream, words,
+				      found[i].address, PIECE));
+		OK(philox_device_synchronize(u->f->device));
+		cr_assert_eq(words[0], i ? 10u : 11u);
+		cr_assert_eq(words[PIECE / 4 - 1], i ? 10u : 11u);
+		OK(philox_output_release(u->r, u->f->stream, &found[i]));
+		LIVE(u->f, u->r, 3);
+	}
+	OK(philox_output_release(u->r, u->f->stream, &found[2]));
+	LIVE(u->f, u->r, 2);
+	resumed_close(&resumed);
+	stopped_free(&stopped);
+}
+
+/* Places of handles are used again, in whatever order. */
+RUNNER_PROMISE(runner_resume, outputs_are_found_in_the_order_of_handing_out)
+{
+	struct stopped stopped;
+	struct resumed resumed;
+	struct layer_call calls[4];
+	struct philox_output found;
+	struct accum t, *u = &resumed.t;
+	static const int left[] = {2, 3, 0,
+				   1}; /* the order of the last calls */
+
+	accum_make(&t, f, r);
+	for (int i = 0; i < 4; i++)
+		calls[i] = made_call(&t.forth, t.x[i], 0);
+	for (int i = 0; i < 2; i++) {
+		OK(philox_output_set_label(r, &calls[i].outputs[1], "before"));
+		release_outputs(&t.forth, &calls[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		calls[i] = made_call(&t.forth, t.x[i], 0);
+	stopped_save(&stopped, &t);
+	resumed_open(&resumed, f, 0);
+	OK(philox_context_load_text(resumed.f.context, stopped.context,
+				    strlen(stopped.context)));
+	OK(try_outputs(u, &stopped));
+	for (size_t i = 0; i < 4; i++) {
+		const struct numbers x = all_words((uint32_t)(10 + left[i]));
+
+		OK(philox_outputs_find(r, "forth", "echo", "", i, &found));
+		cr_assert(!memcmp(&found, &calls[left[i]].outputs[1],
+				  sizeof(found)),
+			  "index %zu here", i);
+		OK(philox_outputs_find(u->r, "forth", "echo", NULL, i, &found));
+		SAME(read_numbers(u->f, found.address), x, "index %zu there",
+		     i);
+	}
+	resumed_close(&resumed);
+	stopped_free(&stopped);
+}
+
 /* Nothing is given the memory of outputs that were loaded. */
 RUNNER_PROMISE(runner_resume, memory_of_loaded_outputs_is_theirs)
 {
@@ -346,23 +474,25 @@ SLOW_PROMISE(runner_resume, a_save_comes_after_calls_on_other_streams)
 {
 	struct stopped stopped;
 	struct resumed resumed;
+	struct philox_output found;
 	struct accum t;
 
 	accum_make(&t, f, r);
 	for (int step = 0; step < 2; step++)
 		accum_step(&t);
-	accum_begin(&t);
-	for (int micro = 0; micro < 3; micro++)
-		accum_forward(&t, micro);
+	accum_stop(&t);
 	delay(f, f->stream);
-	accum_backward(&t, 0);
+	accum_forward(&t, 3); /* nothing is released after it */
 	OK(philox_outputs_save_text(r, f->side, &stopped.outputs,
 				    &stopped.bytes));
 	OK(philox_context_save_text(f->context, &stopped.context, NULL));
 	OK(philox_plan_save_text(r, &stopped.plan, NULL));
 	resumed_open(&resumed, f, 0);
 	load_all(&resumed, &stopped, NO_PLAN);
-	SAME(accum_go_on(&resumed.t), accum_go_on(&t), "the step");
+	OK(philox_outputs_find(resumed.t.r, "forth", "y", "micro 3", 0,
+			       &found));
+	SAME(read_numbers(&resumed.f, found.address),
+	     read_numbers(f, t.y[3].address), "what came late");
 	resumed_close(&resumed);
 	stopped_free(&stopped);
 }
