@@ -67,6 +67,7 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 	kept = status_kept();
 	pool_put(pool->blocks, pool_locate(pool->blocks, block->address, &gone),
 		 request->shared ? POOL_SHARED : request->owner);
+	pool_mark_freed(pool, block);
 	status_restore(&kept);
 	return status;
 }
@@ -99,8 +100,10 @@ static enum philox_status allocate(struct philox_pool *pool,
 	status = pool_owner(pool, stream, &request->owner);
 	if (status == PHILOX_OK)
 		status = take(pool, stream, info, request, block);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
+		pool_mark_taken(pool, block);
 		status = paint_or_put(pool, stream, request, block);
+	}
 	if (status == PHILOX_OK)
 		journal_block(pool, "alloc", block);
 	else
@@ -190,6 +193,7 @@ static enum philox_status put_block(struct philox_pool *pool,
 		status = pool_put(pool->blocks, block, owner);
 	if (status != PHILOX_OK)
 		return pool_says(pool, status);
+	pool_mark_freed(pool, &shown);
 	journal_block(pool, "free", &shown);
 	return PHILOX_OK;
 }

@@ -95,9 +95,11 @@ enum philox_status pool_put_back(struct philox_pool *pool,
 	status = pool_is_idle(pool);
 	if (status != PHILOX_OK)
 		return status;
+	pool_mark_put_away(pool);
 	status = pool_restore(pool->blocks, checkpoint, POOL_SHARED, ids->live,
 			      ids->n_live, ids->dead, ids->n_dead, &freed,
 			      &revived);
+	pool_mark_restored(pool);
 	if (status == PHILOX_ERROR_BUSY)
 		return status_set(
 			status,

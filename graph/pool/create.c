@@ -86,6 +86,7 @@ static void free_pool(struct philox_pool *pool)
 	}
 	philox_event_destroy(pool_device(pool), pool->event);
 	pool_destroy(pool->blocks);
+	ranges_finish(&pool->put_away);
 	pthread_cond_destroy(&pool->turned);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->streams);
@@ -107,6 +108,7 @@ static enum philox_status make_pool(struct philox_context *context,
 	pool->range = options->range;
 	pool->step = options->step;
 	pool->limit = options->limit;
+	pool->marked = device_has_marks(context->device);
 	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
 	status = philox_event_create(context->device, &pool->event);
 	if (status == PHILOX_OK)

@@ -22,6 +22,7 @@ static void note_growth(struct philox_pool *pool, size_t mapped, uint64_t began)
 {
 	if (!mapped)
 		return;
+	pool_mark_grown(pool);
 	pool_journal(pool, "pool-grow pool %s bytes %zu",
 		     journal_name(pool->name).text, mapped);
 	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, now() - began,

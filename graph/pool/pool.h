@@ -10,6 +10,7 @@
 #include "graph/capture/capture.h"
 #include "graph/capture/context.h"
 #include "lib/base/base.h"
+#include "lib/containers/ranges.h"
 #include "lib/text/text.h"
 
 /* --- pool: a pool behind the context: streams, captures, launches --------- */
@@ -35,6 +36,12 @@
  * native graph keeps the pool's extents through a lifeline; extents that a
  * living graph may have seen are pinned. If the lifeline goes while the session
  * is open, the capture has failed, and the next call rolls the session back.
+ *
+ * Marks. A device that has marks is told which memory is free: what no block
+ * has, and what was freed. A runner's pool is marked by the runner's view, where
+ * it differs: outputs are handed out and released without the pool. Results of a
+ * graph are read after its launch although a restore has put their blocks away,
+ * so those may be used while any graph of the pool lives.
  *
  * Locks. The order is graph, context, the list of pools, pool. A pool's lock
  * guards all of it but its name. It is held while the pool grows, so that does
@@ -114,6 +121,8 @@ struct philox_pool {
 	pthread_cond_t turned;
 
 	uint64_t checkpoints, waits;
+	int marked; /* the device refuses work on what is free */
+	struct ranges put_away; /* by restores, while a graph lives */
 
 	/* of the runner that has it, or NULL: to put the blocks right that are
 	 * shown or checked, without the lock, and to wait for work that the
@@ -297,6 +306,35 @@ enum philox_status pool_keep_blocks(struct philox_pool *pool,
 enum philox_status pool_put_back(struct philox_pool *pool,
 				 const struct pool_checkpoint *checkpoint,
 				 const struct pool_ids *ids);
+
+/* --- marks: memory of a pool that nobody may use -------------------------- */
+
+/*
+ * See Marks in Note [Pools]. With the pool's lock, but for the first three; all
+ * do nothing if the device has no marks.
+ *
+ * pool_range_of() returns what a block takes, with its margins.
+ * pool_mark_used() and pool_mark_free() mark a range. pool_mark_taken() and
+ * pool_mark_freed() mark a block that was allocated, or freed; the latter was
+ * shown while it was live. pool_mark_grown() marks what the pool has just grown
+ * by, pool_mark_all() everything. pool_mark_put_away() comes before a restore,
+ * pool_mark_restored() after it, well or not. pool_mark_no_graphs() comes after
+ * captures were forgotten.
+ */
+struct range pool_range_of(const struct philox_pool *pool,
+			   const struct pool_block *block);
+void pool_mark_used(const struct philox_pool *pool, struct range range);
+void pool_mark_free(const struct philox_pool *pool, struct range range,
+		    const char *why);
+void pool_mark_taken(const struct philox_pool *pool,
+		     const struct pool_block *block);
+void pool_mark_freed(const struct philox_pool *pool,
+		     const struct pool_block *block);
+void pool_mark_grown(struct philox_pool *pool);
+void pool_mark_all(struct philox_pool *pool);
+void pool_mark_put_away(struct philox_pool *pool);
+void pool_mark_restored(struct philox_pool *pool);
+void pool_mark_no_graphs(struct philox_pool *pool);
 
 /* --- guard: guards around blocks, and patterns in them --------------------- */
 

@@ -80,6 +80,7 @@ void pool_reap(struct philox_pool *pool)
 		lifeline_put(capture->lifeline);
 		free(capture);
 	}
+	pool_mark_no_graphs(pool);
 }
 
 uint64_t pool_pinned(const struct philox_pool *pool)
@@ -141,6 +142,7 @@ static void undo_session(struct philox_pool *pool)
 	struct philox_pool_session *session = pool->session;
 
 	end_blocks(pool, 1);
+	pool_mark_all(pool);
 	session->undone = 1;
 	session->next = pool->undone;
 	pool->undone = session;

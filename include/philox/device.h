@@ -256,6 +256,8 @@ PHILOX_API enum philox_status philox_device_synchronize(
  *  - An array that begins in no allocation of the device is taken by "host" and
  *    "host:sync". So arrays of your own will do there, and refused in the same
  *    way by "host:strict", as no GPU could use it.
+ *  - Memory of a pool that is free is refused by "host:strict", too, also for
+ *    copies: see "Use after free" in philox/pool.h.
  *  - An array has all the entries that its call describes, whatever masks and
  *    counts on the device leave out.
  *

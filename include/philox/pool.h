@@ -66,6 +66,15 @@
  * are one is a question for their ids: an address that was freed and handed out
  * again is another buffer.
  *
+ * Use after free. To "host:strict" memory of a pool that no block has is
+ * unknown, and so are blocks that were freed and outputs that a runner has
+ * released. A copy, a fill or a kernel of this library there is refused with
+ * PHILOX_ERROR_INVALID, and the message says what was freed. A node is looked
+ * at when it is captured. A launched graph may write to free memory. Blocks
+ * that a restore has put away stay known while a graph of the pool lives, whose
+ * results may be in them. What a function of philox_stream_launch_host() uses
+ * is not seen.
+ *
  * Segments. A pool holds memory in segments: of their own from the device
  * (plain), or in one range of reserved addresses that is mapped as needed
  * (expandable), where neighbours grow together. Sizes are rounded up to 512

@@ -758,7 +758,10 @@ PHILOX_API const char *philox_function_reason(
  *   stream     the stream of the work; not capturing
  *   output     the handle
  *
- * The memory is free when the last output that shares it is released.
+ * The memory is free when the last output that shares it is released. To
+ * "host:strict" it is unknown then: see "Use after free" in philox/pool.h.
+ * An output that is released within a call, or with its ticket, is unknown from
+ * the next call of the runner on.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/device.h>
+#include "lib/containers/ranges.h"
 #include "lib/device/kernels.h"
 
 /* A node of a native graph (cudaGraphNode_t). */
@@ -290,6 +291,15 @@ struct device_ops {
 	 */
 	enum philox_status (*conditional_check)(struct philox_device *,
 						const struct conditional *);
+	/*
+	 * Not counted, legal, NULL if a device does not look: says that memory
+	 * is free, and why, "block 1 was freed"; NULL: it is in use again. From
+	 * then on ERROR_INVALID refuses work that would read or write there, and
+	 * leaves a capture as it was; so it is for a kernel that is added to a
+	 * graph. What a launched graph does is not looked at. Memory that goes
+	 * back to the device is forgotten.
+	 */
+	void (*mem_mark)(struct philox_device *, struct range, const char *);
 	/* Frees the device and everything still open on it. */
 	enum philox_status (*close)(struct philox_device *);
 };

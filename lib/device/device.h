@@ -116,6 +116,32 @@ const char *device_within(const char *call);
 const char *device_caller(const char *operation);
 
 /*
+ * A device that has marks refuses work on memory that is free: mem_mark in
+ * lib/device/contract.h. device_mark_free() says why it is, and
+ * device_mark_used() that it is not. Whoever knows that memory is free, and
+ * reads or writes it, names it by device_use_free(), for this thread, which
+ * returns what was named before, to be restored.
+ */
+struct free_use {
+	const struct range *ranges;
+	size_t n;
+	int reads, writes;
+};
+
+static inline int device_has_marks(const struct philox_device *device)
+{
+	return device->is_strict && device->ops->mem_mark;
+}
+
+void device_mark_free(struct philox_device *device, struct range range,
+		      const char *why);
+void device_mark_used(struct philox_device *device, struct range range);
+struct free_use device_use_free(struct free_use use);
+
+/* device_free_used() returns the beginning of a range that was named for it. */
+struct range device_free_used(struct range range, int written);
+
+/*
  * These return from the function that uses them, with an error that names
  * argument and function.
  */

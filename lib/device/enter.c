@@ -67,6 +67,48 @@ const char *device_caller(const char *operation)
 	return public_call ? public_call : operation;
 }
 
+/* --- memory that is free -------------------------------------------------- */
+
+static _Thread_local struct free_use free_use;
+
+void device_mark_free(struct philox_device *device, struct range range,
+		      const char *why)
+{
+	if (!range_is_empty(range))
+		device->ops->mem_mark(device, range, why);
+}
+
+void device_mark_used(struct philox_device *device, struct range range)
+{
+	if (!range_is_empty(range))
+		device->ops->mem_mark(device, range, NULL);
+}
+
+struct free_use device_use_free(struct free_use use)
+{
+	const struct free_use before = free_use;
+
+	free_use = use;
+	return before;
+}
+
+struct range device_free_used(struct range range, int written)
+{
+	const int named_for = written ? free_use.writes : free_use.reads;
+
+	for (size_t i = 0; named_for && i < free_use.n; i++) {
+		const struct range *named = &free_use.ranges[i];
+
+		if (range.begin < named->begin || range.begin >= named->end)
+			continue;
+		if (range.end > named->end)
+			range.end = named->end;
+		return range;
+	}
+	range.end = range.begin;
+	return range;
+}
+
 /* --- what is offered to tests -------------------------------------------- */
 
 static int find_operation(const char *name)

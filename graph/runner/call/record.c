@@ -206,7 +206,7 @@ static uint64_t count_bytes(const struct recording *recording)
 				      sizeof(struct output_place)) +
 	       function->n_params *
 		       (sizeof(size_t) + sizeof(struct philox_state)) +
-	       recording->n_ranges * sizeof(struct block_range) +
+	       recording->n_ranges * sizeof(struct range) +
 	       recording->n_pool_uses * sizeof(struct pool_use *) +
 	       recording->n_uses * sizeof(struct philox_launch_pass) +
 	       recording->n_entries * entry +

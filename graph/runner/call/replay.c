@@ -6,6 +6,7 @@
 #include "graph/runner/function/function.h"
 #include "graph/runner/call/call.h"
 #include "graph/runner/state/state.h"
+#include "lib/device/device.h"
 
 static enum philox_status set_params(const struct recording *recording,
 				     const struct philox_call *call)
@@ -61,39 +62,73 @@ static void write_tickets(const struct recording *recording,
 	}
 }
 
+/* What the graph was given is free for all others. */
+static struct free_use use_memory(const struct recording *recording, int reads,
+				  int writes)
+{
+	return device_use_free((struct free_use){
+		recording->ranges, recording->n_ranges, reads, writes});
+}
+
+static enum philox_status copy_in(const struct request *request,
+				  const struct recording *recording,
+				  void *const *buffers)
+{
+	const struct free_use before = use_memory(recording, 0, 1);
+	const enum philox_status status =
+		inputs_copy_in(request->function, request->call, buffers,
+			       request->stream);
+
+	device_use_free(before);
+	return status;
+}
+
+static enum philox_status copy_back(const struct request *request,
+				    const struct recording *recording,
+				    void *const *buffers)
+{
+	const struct free_use before = use_memory(recording, 1, 0);
+	const enum philox_status status =
+		inputs_copy_back(request->function, request->call, buffers,
+				 request->stream);
+
+	device_use_free(before);
+	return status;
+}
+
 /* Between prologue and epilogue the memory of the graph is this launch's. */
 static enum philox_status queue_work(const struct request *request,
 				     struct recording *recording)
 {
 	struct philox_function *function = request->function;
-	const struct philox_call *call = request->call;
-	philox_stream stream = request->stream;
 	void *const *buffers = recording->copied ? recording->buffers : NULL;
-	enum philox_status status =
-		inputs_copy_in(function, call, buffers, stream);
+	enum philox_status status = copy_in(request, recording, buffers);
 
 	if (status != PHILOX_OK)
 		return status;
 	status = philox_native_exec_launch(runner_device(function->runner),
-					   stream, recording->graph->exec);
+					   request->stream,
+					   recording->graph->exec);
 	if (status != PHILOX_OK) {
 		recording->spoiled = status == PHILOX_ERROR_INVALID;
 		return status_prefix(status, "function '%s': ", function->name);
 	}
-	return inputs_copy_back(function, call, buffers, stream);
+	return copy_back(request, recording, buffers);
 }
 
-/* The body first, if it is to be compared; the numbers are those of the launch. */
+/* The body first; the numbers are those of the launch. */
 static enum philox_status queue_checked(const struct request *request,
 					struct recording *recording,
 					struct replay_check *check)
 {
-	enum philox_status status =
-		check ? replay_check_begin(check) : PHILOX_OK;
+	const struct free_use before = use_memory(recording, 1, 1);
+	enum philox_status status = replay_check_begin(check);
 
 	if (status == PHILOX_OK)
 		status = queue_work(request, recording);
-	return check ? replay_check_end(check, status) : status;
+	status = replay_check_end(check, status);
+	device_use_free(before);
+	return status;
 }
 
 /* Whatever was queued, even of a launch that failed, is joined. */
@@ -102,7 +137,8 @@ static enum philox_status queue_and_join(const struct request *request,
 					 struct replay_check *check)
 {
 	const enum philox_status status =
-		queue_checked(request, recording, check);
+		check ? queue_checked(request, recording, check)
+		      : queue_work(request, recording);
 	const struct status_message kept = status_kept();
 
 	return status_first(status, &kept,

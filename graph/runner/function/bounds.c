@@ -143,7 +143,7 @@ static int put_pool_use(struct recording *recording, size_t *room,
 
 /* Extents that neighbour may lie in any order; ranges are in order. */
 static int put_pool_uses(struct recording *recording, size_t *room,
-			 struct block_range range)
+			 struct range range)
 {
 	const struct pool *pool = recording->function->runner->pool->blocks;
 	struct pool_extent extent;

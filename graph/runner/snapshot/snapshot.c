@@ -240,7 +240,7 @@ static size_t extent_after(const struct text_copying *copying,
 }
 
 /* Memory that neighbours in addresses may be of two segments. */
-static void copy_range(struct text_copying *copying, struct block_range range)
+static void copy_range(struct text_copying *copying, struct range range)
 {
 	struct runner_text *text = copying->text;
 

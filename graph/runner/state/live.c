@@ -8,14 +8,14 @@
 #include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
 
-struct block_range live_range(const struct philox_runner *runner,
+struct range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes)
 {
 	const uintptr_t margin = runner->guards ? POOL_UNIT : 0;
 	const uintptr_t begin = (uintptr_t)address;
 	const uintptr_t taken = (bytes + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
 
-	return (struct block_range){begin - margin, begin + taken + margin};
+	return (struct range){begin - margin, begin + taken + margin};
 }
 
 /* --- live blocks ------------------------------------------------------------ */
@@ -53,7 +53,7 @@ enum philox_status live_reserve(struct philox_runner *runner, size_t n)
 }
 
 void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct block_range range, struct recording *from)
+	       struct range range, struct recording *from)
 {
 	size_t place = live_place(runner, id);
 	struct live_block *block = &runner->live[place];
@@ -65,32 +65,35 @@ void live_hold(struct philox_runner *runner, uint64_t id,
 	memmove(block + 1, block, (runner->n_live - place) * sizeof(*block));
 	runner->n_live++;
 	*block = (struct live_block){id, range, 1, from};
+	pool_mark_used(runner->pool, range);
 	if (from)
 		runner->unsettled = 1;
 }
 
-void live_let_go(struct philox_runner *runner, uint64_t id)
+struct range live_let_go(struct philox_runner *runner, uint64_t id)
 {
 	size_t place = live_place(runner, id);
 	struct live_block *block = &runner->live[place];
+	const struct range range = block->range;
 
 	if (--block->refs)
-		return;
+		return (struct range){0};
 	runner->n_live--;
 	memmove(block, block + 1, (runner->n_live - place) * sizeof(*block));
 	runner->unsettled = 1;
+	return range;
 }
 
 /* --- ranges ----------------------------------------------------------------- */
 
 static int by_begin(const void *one, const void *other)
 {
-	const struct block_range *a = one, *b = other;
+	const struct range *a = one, *b = other;
 
 	return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-size_t live_join(struct block_range *ranges, size_t n)
+size_t live_join(struct range *ranges, size_t n)
 {
 	size_t joined = 0;
 
@@ -107,8 +110,8 @@ size_t live_join(struct block_range *ranges, size_t n)
 }
 
 /* Whether a range meets one of several that are in order. */
-static int meets(const struct block_range *ranges, size_t n,
-		 struct block_range range)
+static int meets(const struct range *ranges, size_t n,
+		 struct range range)
 {
 	size_t low = 0, high = n;
 
@@ -124,7 +127,7 @@ static int meets(const struct block_range *ranges, size_t n,
 }
 
 const struct live_block *live_meets(const struct philox_runner *runner,
-				    const struct block_range *ranges, size_t n)
+				    const struct range *ranges, size_t n)
 {
 	if (!n)
 		return NULL;

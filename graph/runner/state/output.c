@@ -2,7 +2,9 @@
  * graph/runner/state/output.c - outputs and their handles
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
 
 /* --- slots -------------------------------------------------------------------- */
@@ -115,12 +117,29 @@ void outputs_drop_now(struct philox_runner *runner)
 	}
 }
 
+/* Nobody else may be told that it is an output's any more. */
+static void let_go(const struct output_slot *slot)
+{
+	const struct philox_function *function = slot->function;
+	const struct philox_runner *runner = function->runner;
+	const struct range range =
+		live_let_go(function->runner, slot->handle.id);
+	char why[192];
+
+	if (range_is_empty(range) || !runner->pool->marked)
+		return;
+	snprintf(why, sizeof(why),
+		 "output '%s' of function '%s' was released",
+		 function->outputs[slot->output].name, function->name);
+	pool_mark_free(runner->pool, range, why);
+}
+
 void outputs_drop(struct output_slot *slot)
 {
 	slot->live = slot->released = 0;
 	ties_forget(slot);
 	if (slot->in_pool)
-		live_let_go(slot->function->runner, slot->handle.id);
+		let_go(slot);
 	if (!slot->recorded)
 		outputs_give(slot);
 }

@@ -10,6 +10,7 @@
 #include "graph/launch/launch.h"
 #include "graph/verify/verify.h"
 #include "lib/containers/map.h"
+#include "lib/containers/ranges.h"
 
 /* --- runner: runners and their functions ---------------------------------- */
 
@@ -71,15 +72,10 @@
  * back to the device waits for all fences.
  */
 
-/* Memory that a block takes, [begin, end), with the pool's margins. */
-struct block_range {
-	uintptr_t begin, end;
-};
-
 /* A block with outputs that are not released. */
 struct live_block {
 	uint64_t id;
-	struct block_range range;
+	struct range range;     /* that it takes, with the pool's margins */
 	uint32_t refs;          /* outputs that share it */
 	struct recording *from; /* its checkpoint has the block; NULL: it
 					 is live in the pool */
@@ -226,7 +222,7 @@ struct run_output {
 	size_t bytes;
 	uint64_t id;    /* of its block, if it is in no input */
 	uint32_t input; /* that it is in; UINT32_MAX: none */
-	struct block_range range;
+	struct range range;
 };
 
 /* One output of a recording. */
@@ -275,7 +271,7 @@ struct recording {
 	struct recorded_output *outputs;
 	struct output_slot **slots; /* for a launch */
 	struct output_place *places;
-	struct block_range *ranges; /* that it writes, in order */
+	struct range *ranges; /* that it writes, in order */
 	size_t n_ranges;
 	struct philox_launch_pass *uses; /* of the graph */
 	struct recorded_entry *entries;  /* of a call */
@@ -338,7 +334,7 @@ struct philox_function {
 
 struct run_block {
 	struct philox_pool_block block;
-	struct block_range range;
+	struct range range;
 	int freed;
 	uint32_t outputs; /* that are in it */
 };
@@ -534,29 +530,30 @@ enum philox_status runner_room(void *items, size_t *room, size_t need,
  */
 
 /* live_range() returns what a block takes in the pool. */
-struct block_range live_range(const struct philox_runner *runner,
+struct range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes);
 
 /*
  * live_reserve() makes room for n live blocks in all. live_hold() counts one
  * more output in a block, which has room as there is some for each output;
  * `from` is the recording whose checkpoint has it, NULL if it is live in the
- * pool. live_let_go() counts one fewer. live_find() finds a live block, NULL:
- * it is none.
+ * pool. live_let_go() counts one fewer, and returns the memory of a block that
+ * has none left, else an empty range. live_find() finds a live block, NULL: it
+ * is none.
  */
 enum philox_status live_reserve(struct philox_runner *runner, size_t n);
 void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct block_range range, struct recording *from);
-void live_let_go(struct philox_runner *runner, uint64_t id);
+	       struct range range, struct recording *from);
+struct range live_let_go(struct philox_runner *runner, uint64_t id);
 const struct live_block *live_find(const struct philox_runner *runner,
 				   uint64_t id);
 
 /* live_join() sorts ranges and joins those that touch; returns how many. */
-size_t live_join(struct block_range *ranges, size_t n);
+size_t live_join(struct range *ranges, size_t n);
 
 /* live_meets() finds a live block in ranges, NULL: none is. */
 const struct live_block *live_meets(const struct philox_runner *runner,
-				    const struct block_range *ranges, size_t n);
+				    const struct range *ranges, size_t n);
 
 /*
  * live_settle() makes the pool's live blocks those of the runner. On an error
@@ -575,7 +572,7 @@ struct output_place {
 	size_t bytes;
 	uint64_t id;
 	int in_pool; /* its block is the runner's: `id`, `range`, `from` */
-	struct block_range range;
+	struct range range;
 	struct recording *from;
 };
 

@@ -36,6 +36,9 @@ int host_block_add(struct host_device *device, struct host_block *block)
 
 void host_block_remove(struct host_device *device, struct host_block *block)
 {
+	const uintptr_t at = (uintptr_t)block->memory;
+
+	host_marks_drop(device, (struct range){at, at + block->size});
 	tdelete(block, &device->blocks, compare_blocks);
 	memset(device->recent, 0, sizeof(device->recent));
 	device->changes++;

@@ -31,6 +31,8 @@ static enum philox_status put(struct philox_device *base, philox_stream handle,
 	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, work);
+	if (status == PHILOX_OK)
+		status = host_marks_check(device, work);
 	if (status == PHILOX_OK && !stream->capture)
 		status = host_condition_check(device, work, NULL);
 	if (status == PHILOX_OK)
@@ -102,6 +104,7 @@ static void close_objects(struct host_device *device)
 	}
 	host_memory_close(device);
 	host_spaces_close(device);
+	host_marks_close(device);
 }
 
 static void free_device(struct host_device *device)
@@ -140,6 +143,7 @@ static const struct device_ops host_ops = {
 #undef HOST_OP
 		.close = host_close,
 	.exec_check = host_exec_check,
+	.mem_mark = host_mem_mark,
 };
 
 static enum philox_status host_count(unsigned *count)

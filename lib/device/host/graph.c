@@ -324,6 +324,8 @@ enum philox_status host_graph_add_kernel(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, &work);
 	if (status == PHILOX_OK)
+		status = host_marks_check(device, &work);
+	if (status == PHILOX_OK)
 		status = host_condition_check(device, &work, graph);
 	if (status == PHILOX_OK) {
 		node = host_graph_add(device, graph, &work, &deps);

@@ -8,8 +8,9 @@
  * host_unlock() calls those that are due only after it has released the lock.
  *
  * Files, each of which calls those before it: object.c (the lock, and which
- * handles are alive), order.c, arrays.c (whether arrays lie in memory), work.c
- * (what a node or an entry of a queue does; programs), queue.c (queues and
+ * handles are alive), order.c, marks.c (memory that is free), arrays.c (whether
+ * arrays lie in memory), work.c (what a node or an entry of a queue does;
+ * programs), queue.c (queues and
  * threads), graph.c (graphs, nodes, edges and their end), capture.c, stream.c,
  * event.c, memory.c (allocations, and how much memory there is), space.c
  * (spaces), conditional.c (conditions, nodes with bodies), exec.c (replay) and
@@ -25,6 +26,7 @@
 #include "lib/device/contract.h"
 #include "lib/device/device.h"
 #include "lib/base/base.h"
+#include "lib/containers/ranges.h"
 
 /* --- handles --------------------------------------------------------------- */
 
@@ -85,6 +87,14 @@ struct host_array {
 	size_t offset;   /* from the beginning of the first */
 	size_t block;    /* their size */
 	int in_space;
+};
+
+#define HOST_NOTES 1024
+
+/* Why memory is marked as free. */
+struct host_note {
+	struct range range;
+	char why[192];
 };
 
 /* --- work -------------------------------------------------------------------- */
@@ -295,6 +305,9 @@ struct host_device {
 	void *blocks; /* a tree of struct host_block, by address */
 	struct host_recent recent[HOST_RECENT]; /* empty after each free */
 	uint64_t changes; /* allocations made and freed, from 1 */
+	struct ranges free;      /* memory that is marked so: strict devices */
+	struct host_note *notes; /* HOST_NOTES, why the latest of it is free */
+	size_t noted;            /* ever */
 	size_t used;      /* bytes that memory_limit counts */
 	struct spaces spaces;
 	struct host_stream *streams; /* all, the legacy stream last */
@@ -363,6 +376,20 @@ enum philox_status host_not_alive(struct host_device *device,
 /* Writes the place of each node, by index; the order depends on the seed. 0: no
  * memory. */
 int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
+
+/* --- marks.c -------------------------------------------------------------- */
+
+/* As mem_mark of the table. */
+void host_mem_mark(struct philox_device *base, struct range range,
+		   const char *why);
+
+/* Forgets what was marked of a range; host_marks_close() of all. */
+void host_marks_drop(struct host_device *device, struct range range);
+void host_marks_close(struct host_device *device);
+
+/* Refuses work of which an array is in memory that is marked as free. */
+enum philox_status host_marks_check(struct host_device *device,
+				    const struct host_work *work);
 
 /* --- arrays.c ------------------------------------------------------------- */
 
