@@ -227,6 +227,30 @@ static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 	return PHILOX_OK;
 }
 
+/* Of an extent that was unmapped nothing is left. */
+static enum philox_status check_mapped(const struct plan *plan)
+{
+	const struct pool *pool = plan->pool;
+
+	for (size_t i = 0; pool->unmapped && i < plan->checkpoint->n; i++) {
+		const struct saved_block *saved = &plan->checkpoint->blocks[i];
+		uint64_t place = saved->place;
+		const struct extent *extent;
+
+		while (plan->wanted[i] && place < saved->place + saved->units) {
+			extent = extents_at(&pool->extents, place);
+			if (!extent)
+				return status_set(PHILOX_ERROR_STALE,
+						  "the memory of block %" PRIu64
+						  " was unmapped after the "
+						  "checkpoint",
+						  saved->id);
+			place = extent->place + extent->units;
+		}
+	}
+	return PHILOX_OK;
+}
+
 static enum philox_status check_issued(const uint64_t *dead, size_t n_dead)
 {
 	for (size_t i = 0; i < n_dead; i++)
@@ -304,6 +328,8 @@ static enum philox_status check_plan(struct plan *plan, uint32_t owner,
 
 	if (status == PHILOX_OK)
 		status = check_known(plan, live, n_live);
+	if (status == PHILOX_OK)
+		status = check_mapped(plan);
 	if (status == PHILOX_OK)
 		status = check_issued(dead, n_dead);
 	if (status == PHILOX_OK)

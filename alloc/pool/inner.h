@@ -378,6 +378,7 @@ struct recent {
 	uint64_t place;
 	uint64_t id; /* 0: none */
 	uint32_t tag;
+	uint32_t units; /* UINT32_MAX: so many, or more */
 };
 
 /*
@@ -412,6 +413,7 @@ struct pool {
 	uint64_t live_peak; /* units */
 	uint64_t blocks_peak;
 	uint64_t allocations, frees, restores, undone;
+	uint64_t unmapped; /* extents, by pool_unmap() */
 	unsigned skipped; /* checks; see alloc/pool/inner.h */
 	struct recent recent[RECENT_COUNT];
 };

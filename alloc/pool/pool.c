@@ -314,8 +314,8 @@ static int is_wholly_free(const struct pool *pool, const struct extent *extent)
 	return !session_needs(pool, extent);
 }
 
-enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
-			     size_t *trimmed)
+static enum philox_status give_back(struct pool *pool, uint64_t pinned,
+				    size_t enough, size_t *trimmed)
 {
 	struct extent *extent = pool->extents.newest, *older;
 	enum philox_status status = PHILOX_OK;
@@ -339,6 +339,23 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 		*trimmed += bytes;
 	}
 	check_now_and_then(pool);
+	return status;
+}
+
+enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
+			     size_t *trimmed)
+{
+	return give_back(pool, pinned, enough, trimmed);
+}
+
+enum philox_status pool_unmap(struct pool *pool, size_t *unmapped)
+{
+	const uint64_t trims = pool->extents.trims;
+	const enum philox_status status =
+		give_back(pool, 0, SIZE_MAX, unmapped);
+
+	pool->unmapped += pool->extents.trims - trims;
+	pool->extents.trims = trims;
 	return status;
 }
 

@@ -142,6 +142,14 @@ int pool_find(const struct pool *pool, const void *address,
 	      struct pool_block *block);
 
 /*
+ * pool_find_freed() finds the latest block that a free address was in; *offset
+ * is how far behind its beginning. It writes the id and the tag. 0: none is
+ * known, since none was, or thousands were freed later.
+ */
+int pool_find_freed(const struct pool *pool, const void *address,
+		    struct pool_block *block, size_t *offset);
+
+/*
  * pool_give() gives all free memory of one owner to another (there are none
  * from POOL_OWNERS_MAX on, and nothing is given to them); pool_owns() tells
  * how much an owner has. pool_lender() returns the lowest owner except SHARED
@@ -173,6 +181,13 @@ enum philox_status pool_reserve(struct pool *pool, size_t bytes,
 uint64_t pool_newest(const struct pool *pool);
 enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 			     size_t *trimmed);
+
+/*
+ * pool_unmap() gives back all extents that are wholly free, as pool_trim() does,
+ * but checkpoints can be restored afterwards, unless a block that is wanted was
+ * in one of them (ERROR_STALE).
+ */
+enum philox_status pool_unmap(struct pool *pool, size_t *unmapped);
 
 /* --- session.c: sessions -------------------------------------------------- */
 

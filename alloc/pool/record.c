@@ -116,6 +116,40 @@ static void refuse_free(const struct pool *pool, const struct spot *spot,
 			   address);
 }
 
+/* The last one of those that had the place. */
+static const struct recent *recent_at(const struct pool *pool, uint64_t place)
+{
+	const struct recent *found = NULL;
+
+	for (size_t i = 0; i < RECENT_COUNT; i++) {
+		const struct recent *recent = &pool->recent[i];
+
+		if (recent->id && recent->place <= place &&
+		    place - recent->place < recent->units &&
+		    (!found || recent->id > found->id))
+			found = recent;
+	}
+	return found;
+}
+
+int pool_find_freed(const struct pool *pool, const void *address,
+		    struct pool_block *shown, size_t *offset)
+{
+	const struct spot spot = spot_of(pool, address);
+	const struct recent *recent;
+
+	if (!spot.extent || spot.block)
+		return 0;
+	recent = recent_at(pool, spot.place);
+	if (!recent || spot.place < recent->place + pool->margin)
+		return 0;
+	*shown = (struct pool_block){.id = recent->id};
+	memcpy(shown->tag, tag_text(pool, recent->tag), sizeof(shown->tag));
+	*offset = (spot.place - recent->place - pool->margin) * POOL_UNIT +
+		  spot.bytes;
+	return 1;
+}
+
 /* The block whose own address it is; NULL: none. */
 static struct block *record_exact(const struct pool *pool, const void *address)
 {
@@ -171,7 +205,10 @@ void record_freed(struct pool *pool, const struct block *block)
 
 	tags_hold(pool->tags, block->tag);
 	tags_drop(pool->tags, recent->tag);
-	*recent = (struct recent){block->place, block->id, block->tag};
+	*recent = (struct recent){
+		block->place, block->id, block->tag,
+		block->units < UINT32_MAX ? (uint32_t)block->units
+					  : UINT32_MAX};
 }
 
 void record_born(struct pool *pool, struct block *block)

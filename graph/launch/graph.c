@@ -162,6 +162,8 @@ enum philox_status graph_end(struct philox_graph *graph,
 	enlist(graph);
 	pools_attach(graph->context->graphs, graph->capture_id, graph->name,
 		     &graph->pools);
+	if (!graph->ours)
+		pools_show(graph->pools);
 	if (capture) {
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
@@ -324,6 +326,7 @@ enum philox_status philox_graph_native(const struct philox_graph *graph,
 		return context_null(NULL, "graph");
 	/* the caller's const is about what it sees; graphs are ours */
 	atomic_store(&((struct philox_graph *)graph)->shown, 1);
+	pools_show(graph->pools);
 	if (native)
 		*native = graph->native;
 	if (exec)

@@ -102,6 +102,7 @@ static enum philox_status allocate(struct philox_pool *pool,
 		status = take(pool, stream, info, request, block);
 	if (status == PHILOX_OK) {
 		pool_mark_taken(pool, block);
+		pool_filled_taken(pool, block);
 		status = paint_or_put(pool, stream, request, block);
 	}
 	if (status == PHILOX_OK)
@@ -194,6 +195,8 @@ static enum philox_status put_block(struct philox_pool *pool,
 	if (status != PHILOX_OK)
 		return pool_says(pool, status);
 	pool_mark_freed(pool, &shown);
+	if (!info->id)
+		pool_filled(pool, &shown);
 	journal_block(pool, "free", &shown);
 	return PHILOX_OK;
 }
@@ -213,6 +216,8 @@ enum philox_status pool_free_block(struct philox_pool *pool,
 	pool_lock(pool);
 	status = put_block(pool, stream, &info, address);
 	pool_unlock(pool);
+	if (status == PHILOX_OK && !info.id)
+		pool_unmap_free(pool);
 	return pool_report(pool, status, 0);
 }
 

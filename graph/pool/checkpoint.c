@@ -100,6 +100,7 @@ enum philox_status pool_put_back(struct philox_pool *pool,
 			      ids->n_live, ids->dead, ids->n_dead, &freed,
 			      &revived);
 	pool_mark_restored(pool);
+	pool_filled_revived(pool);
 	if (status == PHILOX_ERROR_BUSY)
 		return status_set(
 			status,
@@ -134,5 +135,7 @@ enum philox_status philox_pool_restore(
 	pool_lock(pool);
 	status = pool_put_back(pool, checkpoint->blocks, &ids);
 	pool_unlock(pool);
+	if (status == PHILOX_OK)
+		pool_unmap_free(pool);
 	return pool_report(pool, status, 0);
 }

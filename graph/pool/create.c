@@ -17,7 +17,7 @@ OPTIONS_NO_PADDING(struct philox_pool_stats, waits);
 
 #define POOL_FLAGS                                                          \
 	(PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT | PHILOX_POOL_GUARDS | \
-	 PHILOX_POOL_FILL)
+	 PHILOX_POOL_FILL | PHILOX_POOL_UNMAP)
 
 /* --- making --------------------------------------------------------------- */
 
@@ -39,6 +39,12 @@ static enum philox_status check_options(const struct philox_pool_desc *options)
 	if (options->range && !(options->flags & PHILOX_POOL_EXPANDABLE))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "pool '%s': range is for an expandable pool",
+				  options->name);
+	if (options->flags & PHILOX_POOL_UNMAP &&
+	    !(options->flags & PHILOX_POOL_EXPANDABLE))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "pool '%s': PHILOX_POOL_UNMAP is for an "
+				  "expandable pool",
 				  options->name);
 	return options_check_reserved("pool options", options->reserved);
 }
@@ -76,6 +82,7 @@ static void free_pool(struct philox_pool *pool)
 
 	while ((capture = pool->captures)) {
 		pool->captures = capture->next;
+		ranges_finish(&capture->writes);
 		lifeline_put(capture->lifeline);
 		free(capture);
 	}
@@ -87,6 +94,8 @@ static void free_pool(struct philox_pool *pool)
 	philox_event_destroy(pool_device(pool), pool->event);
 	pool_destroy(pool->blocks);
 	ranges_finish(&pool->put_away);
+	ranges_finish(&pool->filled);
+	ranges_finish(&pool->unfilled);
 	pthread_cond_destroy(&pool->turned);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->streams);
@@ -109,6 +118,7 @@ static enum philox_status make_pool(struct philox_context *context,
 	pool->step = options->step;
 	pool->limit = options->limit;
 	pool->marked = device_has_marks(context->device);
+	pool->fills = (options->flags & PHILOX_POOL_FILL) != 0;
 	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
 	status = philox_event_create(context->device, &pool->event);
 	if (status == PHILOX_OK)

@@ -8,7 +8,6 @@
 #include "lib/device/device.h"
 
 #define GUARD 0xa5
-#define FILL  0xff /* a NaN in all floats */
 
 /* The guards before and after a block; the second one takes what rounding adds. */
 struct guards {
@@ -26,20 +25,11 @@ static struct guards guards_of(const struct pool_block *block)
 		(size_t)(begin + block->bytes - (address + block->size))};
 }
 
-static enum philox_status fill(struct philox_pool *pool, philox_stream stream,
-			       const struct pool_block *block)
-{
-	if (!(pool->flags & PHILOX_POOL_FILL))
-		return PHILOX_OK;
-	return philox_memory_set(pool_device(pool), stream, block->address,
-				 FILL, block->size);
-}
-
 enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 			      const struct pool_block *block)
 {
 	struct philox_device *device = pool_device(pool);
-	enum philox_status status = fill(pool, stream, block);
+	enum philox_status status = pool_fill_block(pool, stream, block);
 	struct guards guards;
 
 	if (!(pool->flags & PHILOX_POOL_GUARDS) || status != PHILOX_OK)
@@ -56,7 +46,7 @@ enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
 			     const struct pool_block *block)
 {
-	return fill(pool, stream, block);
+	return pool_fill_block(pool, stream, block);
 }
 
 /* --- looking at guards ------------------------------------------------------ */
@@ -168,8 +158,8 @@ static enum philox_status look(struct guard_copies *copies)
 }
 
 /* With the pool's lock. */
-static enum philox_status check_guards_of(struct philox_pool *pool,
-					  philox_stream stream)
+static enum philox_status check_pool(struct philox_pool *pool,
+				     philox_stream stream)
 {
 	struct guard_copies copies = {.pool = pool, .stream = stream};
 	enum philox_status status = PHILOX_OK;
@@ -179,11 +169,11 @@ static enum philox_status check_guards_of(struct philox_pool *pool,
 		status = pool_is_idle(pool);
 	if (status == PHILOX_OK && pool->flags & PHILOX_POOL_GUARDS)
 		status = look(&copies);
-	return status;
+	return status == PHILOX_OK ? pool_check_filled(pool, stream) : status;
 }
 
-enum philox_status philox_pool_check_guards(struct philox_pool *pool,
-					    philox_stream stream)
+enum philox_status philox_pool_check(struct philox_pool *pool,
+				     philox_stream stream)
 {
 	enum philox_status status;
 
@@ -197,7 +187,7 @@ enum philox_status philox_pool_check_guards(struct philox_pool *pool,
 			0);
 	pool_refresh(pool);
 	pool_lock(pool);
-	status = check_guards_of(pool, stream);
+	status = check_pool(pool, stream);
 	pool_unlock(pool);
 	return pool_report(pool, status, 0);
 }

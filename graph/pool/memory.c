@@ -138,6 +138,8 @@ static enum philox_status trim(struct philox_pool *pool, size_t *trimmed)
 	if (status != PHILOX_OK)
 		status_prefix(status, "pool '%s': ", pool->name);
 	if (*trimmed)
+		pool_filled_trimmed(pool);
+	if (*trimmed)
 		pool_journal(pool, "pool-trim pool %s bytes %zu",
 			     journal_name(pool->name).text, *trimmed);
 	return status;
@@ -167,6 +169,43 @@ static enum philox_status check_captures(struct philox_context *context)
 		status = pools_quiet(context->graphs);
 	context_unlock(context);
 	return status;
+}
+
+/* With the pool's lock. */
+static void unmap_idle(struct philox_pool *pool)
+{
+	size_t bytes = 0;
+
+	pool_settle(pool);
+	pool_reap(pool);
+	if (pool->session || pool->captures || pool->turn != TURN_FREE ||
+	    wait_for_work(pool) != PHILOX_OK)
+		return;
+	pool_unmap(pool->blocks, &bytes);
+	if (!bytes)
+		return;
+	pool_filled_trimmed(pool);
+	pool_journal(pool, "pool-trim pool %s bytes %zu",
+		     journal_name(pool->name).text, bytes);
+}
+
+/* In relaxed mode, as below. */
+void pool_unmap_free(struct philox_pool *pool)
+{
+	struct status_message kept;
+	enum philox_capture_mode mode;
+
+	if (!(pool->flags & PHILOX_POOL_UNMAP))
+		return;
+	kept = status_kept();
+	if (check_captures(pool->context) == PHILOX_OK &&
+	    device_relaxed_begin(pool_device(pool), &mode) == PHILOX_OK) {
+		pool_lock(pool);
+		unmap_idle(pool);
+		pool_unlock(pool);
+		device_relaxed_end(pool_device(pool), mode, PHILOX_OK);
+	}
+	status_restore(&kept);
 }
 
 enum philox_status philox_pool_trim(struct philox_pool *pool, uint64_t *trimmed)

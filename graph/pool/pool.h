@@ -43,6 +43,13 @@
  * graph are read after its launch although a restore has put their blocks away,
  * so those may be used while any graph of the pool lives.
  *
+ * Patterns. A pool that fills its blocks knows which free memory still has the
+ * pattern: what was filled eagerly when it was freed, and not handed out since.
+ * Captures fill by nodes, so what a launch leaves is not known: each launch
+ * takes all away that its capture was given, or might have known. Outputs of a
+ * runner are filled when they are released, on the stream of that; or, if there
+ * is no such stream, by the next call that queues work, before that.
+ *
  * Locks. The order is graph, context, the list of pools, pool. A pool's lock
  * guards all of it but its name. It is held while the pool grows, so that does
  * not hold back other pools and passes, but for calls that look at all pools
@@ -61,6 +68,9 @@ struct pool_capture {
 	int kept;      /* its session ended well */
 	int released;  /* it failed, or nothing can be left of its graph: known
 			  before the device says so */
+	int shown;     /* the caller has native handles of its graph */
+	int writes_all;       /* there was no memory for `writes` */
+	struct ranges writes; /* of a pool that fills: what launches may write */
 	struct lifeline *lifeline;
 	const char *graph; /* its name; NULL: none was made, or it is gone */
 	struct pool_capture *sibling; /* of the graph, in the next pool */
@@ -123,6 +133,9 @@ struct philox_pool {
 	uint64_t checkpoints, waits;
 	int marked; /* the device refuses work on what is free */
 	struct ranges put_away; /* by restores, while a graph lives */
+	int fills;              /* PHILOX_POOL_FILL, whatever `flags` is now */
+	struct ranges filled;   /* free memory that has the pattern */
+	struct ranges unfilled; /* free memory of a runner that is to get it */
 
 	/* of the runner that has it, or NULL: to put the blocks right that are
 	 * shown or checked, without the lock, and to wait for work that the
@@ -248,12 +261,15 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
  * pool_grow_for() grows a pool for a request, with its lock, and logs it.
  * pool_take_ahead() sees to so many bytes that are free in one piece, as
  * philox_pool_reserve() does, with its lock.
+ * pool_unmap_free() unmaps what is wholly free in a pool that wants it
+ * (PHILOX_POOL_UNMAP), if it can be done now; without locks.
  * pools_give_back() has all pools of a context but one give back what no graph
  * needs, without locks; pools_list() writes what each of them holds.
  */
 enum philox_status pool_grow_for(struct philox_pool *pool,
 				 const struct pool_request *request);
 enum philox_status pool_take_ahead(struct philox_pool *pool, size_t bytes);
+void pool_unmap_free(struct philox_pool *pool);
 void pools_give_back(struct philox_context *context,
 		     const struct philox_pool *except);
 void pools_list(struct philox_context *context, char *text, size_t size);
@@ -350,6 +366,48 @@ enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
 enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
 			     const struct pool_block *block);
 
+/* --- filled: free memory that has the pattern, and who wrote there -------- */
+
+/*
+ * See Patterns in Note [Pools]. With the pool's lock, but for pools of other
+ * flags they do nothing.
+ *
+ * pool_fill_block() fills a block, and pool_filled() notes that it was filled
+ * eagerly and is free. pool_filled_taken() notes that one was allocated, and
+ * pool_filled_revived() that any may have become live. pool_filled_capture()
+ * begins the list of what a capture may write, and pool_filled_launch() comes
+ * before and after its launches. pool_filled_trimmed() follows what went back
+ * to the device. pool_check_filled() reads what should have the pattern, and
+ * waits for the stream.
+ */
+enum philox_status pool_fill_block(const struct philox_pool *pool,
+				   philox_stream stream,
+				   const struct pool_block *block);
+void pool_filled(struct philox_pool *pool, const struct pool_block *block);
+void pool_filled_taken(struct philox_pool *pool,
+		       const struct pool_block *block);
+void pool_filled_revived(struct philox_pool *pool);
+void pool_filled_capture(struct pool_capture *capture);
+void pool_filled_launch(struct pool_capture *capture);
+void pool_filled_trimmed(struct philox_pool *pool);
+enum philox_status pool_check_filled(struct philox_pool *pool,
+				     philox_stream stream);
+
+/*
+ * Without the lock, for the runner of a pool: pool_fill_begin() has a stream
+ * follow the pool's last one, to fill outputs there, and pool_fill_range() fills
+ * what a block takes; both return whether that went well.
+ * pool_filled_range() notes that this is free, and filled or not, and
+ * pool_fill_rest() fills what was not.
+ */
+int pool_fill_begin(struct philox_pool *pool, philox_stream stream);
+int pool_fill_range(struct philox_pool *pool, philox_stream stream,
+		    struct range range);
+void pool_filled_range(struct philox_pool *pool, struct range range,
+		       int filled);
+enum philox_status pool_fill_rest(struct philox_pool *pool,
+				  philox_stream stream);
+
 /* --- turns: the pools of a graph: adopted, launched, let go --------------- */
 
 /*
@@ -358,11 +416,13 @@ enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
  * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS;
  * pools_attach() makes them a graph's, pools_detach() ends that, and says
  * whether nothing can be left of the native graph. With the context's lock.
+ * pools_show() says that the caller has native handles of it; without locks.
  */
 enum philox_status pools_know(struct graph_context *graphs, uint64_t id);
 void pools_attach(struct graph_context *graphs, uint64_t id, const char *graph,
 		  struct pool_capture **pools);
 void pools_detach(struct pool_capture **pools, int gone);
+void pools_show(struct pool_capture *pools);
 
 /*
  * pools_drop() rolls the sessions of a capture back that gave no graph. With

@@ -77,6 +77,7 @@ void pool_reap(struct philox_pool *pool)
 			continue;
 		}
 		*link = capture->next;
+		ranges_finish(&capture->writes);
 		lifeline_put(capture->lifeline);
 		free(capture);
 	}
@@ -143,6 +144,7 @@ static void undo_session(struct philox_pool *pool)
 
 	end_blocks(pool, 1);
 	pool_mark_all(pool);
+	pool_filled_revived(pool);
 	session->undone = 1;
 	session->next = pool->undone;
 	pool->undone = session;
@@ -193,6 +195,7 @@ static enum philox_status join_capture(struct philox_pool *pool,
 	capture->id = info->id;
 	capture->next = pool->captures;
 	pool->captures = capture;
+	pool_filled_capture(capture);
 	*out = capture;
 	return PHILOX_OK;
 }
@@ -388,6 +391,7 @@ static enum philox_status end_session(struct philox_pool_session *session,
 	pool_unlock(pool);
 	if (status != PHILOX_OK)
 		return status;
+	pool_unmap_free(pool);
 	if (stats)
 		write_report(stats, &session->figures);
 	if (result == PHILOX_OK && session->undone)

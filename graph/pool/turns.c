@@ -99,6 +99,15 @@ void pools_detach(struct pool_capture **pools, int gone)
 	}
 }
 
+void pools_show(struct pool_capture *capture)
+{
+	for (; capture; capture = capture->sibling) {
+		pthread_mutex_lock(&capture->pool->lock);
+		capture->shown = 1;
+		pthread_mutex_unlock(&capture->pool->lock);
+	}
+}
+
 static enum philox_status visit_drop(struct philox_pool *pool, void *with)
 {
 	struct pool_capture *capture = pool_capture_of(pool, *(uint64_t *)with);
@@ -173,6 +182,7 @@ static enum philox_status enter_pool(struct pool_capture *capture,
 		status = pool_follow(pool, stream);
 	if (status == PHILOX_OK) {
 		pool->turn = turn;
+		pool_filled_launch(capture);
 		snprintf(pool->launching, sizeof(pool->launching), "%s",
 			 capture->graph);
 	}
@@ -192,6 +202,7 @@ static void leave_pool(struct pool_capture *capture, philox_stream stream,
 			  "cannot tell other streams when '%s' ends: %s",
 			  pool->launching, status_bare());
 	pool->turn = TURN_FREE;
+	pool_filled_launch(capture);
 	pthread_cond_broadcast(&pool->turned);
 	pthread_mutex_unlock(&pool->lock);
 }

@@ -75,6 +75,16 @@
  * results may be in them. What a function of philox_stream_launch_host() uses
  * is not seen.
  *
+ * PHILOX_POOL_FILL finds such work later, on all devices: reads give NaNs, and
+ * philox_pool_check() finds writes. With PHILOX_POOL_UNMAP each call outside
+ * captures that frees memory waits for the pool's work, and unmaps what is
+ * wholly free, so that a GPU faults at the use. That cannot see a use
+ *  - of free memory whose mapping has a live block in it: make `step` small;
+ *  - after other memory was mapped there;
+ *  - in a pool with living graphs, whose memory stays mapped;
+ *  - while a session is open, or a capture is under way in the context;
+ *  - of memory that was freed on a stream that the pool cannot wait for.
+ *
  * Segments. A pool holds memory in segments: of their own from the device
  * (plain), or in one range of reserved addresses that is mapped as needed
  * (expandable), where neighbours grow together. Sizes are rounded up to 512
@@ -111,10 +121,13 @@ enum philox_pool_flags {
 	PHILOX_POOL_STRICT = 2,     /* refuse where the pool would make a
 				       stream wait */
 	PHILOX_POOL_GUARDS = 4,     /* 512 bytes before and after each block,
-				       for philox_pool_check_guards() */
-	PHILOX_POOL_FILL = 8        /* blocks are filled with 0xff, a NaN in
+				       for philox_pool_check() */
+	PHILOX_POOL_FILL = 8,       /* blocks are filled with 0xff, a NaN in
 				       all floats, when allocated and when
-				       freed */
+				       freed; outputs of a runner are when
+				       released */
+	PHILOX_POOL_UNMAP = 16      /* expandable: what is wholly free is
+				       unmapped; slow, for debugging */
 };
 
 /* struct philox_pool_desc describes a pool. Begin with PHILOX_INIT(). */
@@ -471,7 +484,8 @@ PHILOX_API enum philox_status philox_pool_checkpoint_destroy(
  *                           stream than the pool's last launch: see
  *                           philox_pool_join_streams()
  *   PHILOX_ERROR_MISMATCH   the checkpoint is another pool's
- *   PHILOX_ERROR_STALE      memory was trimmed since
+ *   PHILOX_ERROR_STALE      memory was trimmed since, or that of a block in
+ *                           `live` was unmapped (PHILOX_POOL_UNMAP)
  *   PHILOX_ERROR_NOT_FOUND  an id in `live` is not in the checkpoint, or one in
  *                           `dead` was never issued
  *   PHILOX_ERROR_STATE      blocks are live that are neither in the checkpoint
@@ -610,21 +624,28 @@ PHILOX_API enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 						   const char *path);
 
 /*
- * Look for work that wrote outside its block.
+ * Look for work that wrote outside its block, or to one that was freed.
  *
- *   pool    a pool made with PHILOX_POOL_GUARDS; any other is always fine
+ *   pool    a pool made with PHILOX_POOL_GUARDS or PHILOX_POOL_FILL; any other
+ *           is always fine
  *   stream  the call waits for it; work on other streams must have finished
  *
- * It reads the 512 bytes before and after each live block. Those of a capture's
- * block are valid after the first launch of its graph. A block that a restore
- * brings back has what was written there meanwhile, and looks as if it was
- * overrun.
+ * With PHILOX_POOL_GUARDS it reads the 512 bytes before and after each live
+ * block. Those of a capture's block are valid after the first launch of its
+ * graph. A block that a restore brings back has what was written there
+ * meanwhile, and looks as if it was overrun.
+ *
+ * With PHILOX_POOL_FILL it reads free memory that was filled outside captures,
+ * and compares it with the pattern. A launch may write to all memory that its
+ * capture had or was given: there it looks again after that was freed again.
+ * Graphs that are adopted, or shown by philox_graph_native(), may have been
+ * launched by the caller at any time.
  *
  * Returns PHILOX_OK, or an error.
  * Errors:
  *   PHILOX_ERROR_STATE   something was written there; the message has the
- *                        block's tag and id, and how far outside the first
- *                        byte is
+ *                        block's tag and id, and how far outside of it, or in
+ *                        it if it was freed, the first byte is
  *   PHILOX_ERROR_BUSY    a capture's session is open: its guards are not
  *                        written yet
  *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
@@ -634,8 +655,8 @@ PHILOX_API enum philox_status philox_pool_snapshot(struct philox_pool *pool,
  * During capture: not legal on a thread that is capturing.
  * Threads: any, at any time.
  */
-PHILOX_API enum philox_status philox_pool_check_guards(struct philox_pool *pool,
-						       philox_stream stream);
+PHILOX_API enum philox_status philox_pool_check(struct philox_pool *pool,
+						philox_stream stream);
 
 #ifdef __cplusplus
 }

@@ -759,9 +759,10 @@ PHILOX_API const char *philox_function_reason(
  *   output     the handle
  *
  * The memory is free when the last output that shares it is released. To
- * "host:strict" it is unknown then: see "Use after free" in philox/pool.h.
- * An output that is released within a call, or with its ticket, is unknown from
- * the next call of the runner on.
+ * "host:strict" it is unknown then, and with PHILOX_POOL_FILL it is filled: see
+ * "Use after free" in philox/pool.h. For an output that is released within a
+ * call, or with its ticket, that happens when the next call of the runner
+ * begins.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -276,20 +276,20 @@ POOL_PROMISE(pool_debug, zones_show_writes_outside)
 	OK(philox_pool_alloc(zoned, f->stream, 512, 0, "other", &other));
 	OK(philox_memory_set(f->device, f->stream, block.address, 1, 1000));
 	OK(philox_memory_set(f->device, f->stream, other.address, 1, 512));
-	OK(philox_pool_check_guards(zoned, f->stream));
-	OK(philox_pool_check_guards(pool, f->stream));
+	OK(philox_pool_check(zoned, f->stream));
+	OK(philox_pool_check(pool, f->stream));
 	write_at(f, block, 1000, 1002);
-	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("3 bytes after the end of");
 	NAMES("'logits'");
 	OK(philox_pool_free(zoned, f->stream, block.address));
-	OK(philox_pool_check_guards(zoned, f->stream));
+	OK(philox_pool_check(zoned, f->stream));
 	write_at(f, other, 512, -512);
-	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("512 bytes before");
 	NAMES("'other'");
 	write_at(f, other, 512, -1);
-	FAILS(philox_pool_check_guards(zoned, f->stream), PHILOX_ERROR_STATE);
+	FAILS(philox_pool_check(zoned, f->stream), PHILOX_ERROR_STATE);
 	NAMES("1 byte before");
 }
 
@@ -372,7 +372,7 @@ POOL_PROMISE(pool_refusals, of_options)
 	FAILS(philox_pool_create(f->context, &options, &made),
 	      PHILOX_ERROR_INVALID);
 	options.name = "new";
-	options.flags = 16;
+	options.flags = 32;
 	FAILS(philox_pool_create(f->context, &options, &made),
 	      PHILOX_ERROR_INVALID);
 	NAMES("flags");
@@ -432,7 +432,7 @@ POOL_PROMISE(pool_refusals, of_null_and_nothing)
 	FAILS(philox_pool_get_stats(pool, &statistics), PHILOX_ERROR_INVALID);
 	FAILS(philox_pool_join_streams(NULL, f->stream, f->side),
 	      PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_check_guards(NULL, f->stream), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_check(NULL, f->stream), PHILOX_ERROR_INVALID);
 	philox_pool_checkpoint_destroy(checkpoint);
 }
 
@@ -442,8 +442,8 @@ POOL_PROMISE(pool_refusals, of_streams_in_different_captures)
 
 	FAILS(philox_pool_join_streams(pool, f->stream, f->side),
 	      PHILOX_ERROR_CAPTURE_ISOLATION);
-	FAILS(philox_pool_check_guards(pool, f->stream),
+	FAILS(philox_pool_check(pool, f->stream),
 	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
-	FAILS(philox_pool_check_guards(pool, f->side), PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_check(pool, f->side), PHILOX_ERROR_BUSY);
 	pool_recorded(f, session);
 }

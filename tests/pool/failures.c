@@ -74,7 +74,7 @@ static void use_eagerly(struct fixture *f, struct philox_pool *pool)
 	TWICE(philox_pool_session_end(session, PHILOX_OK, NULL));
 	TWICE(philox_pool_reserve(pool, 4 * BYTES));
 	TWICE(philox_pool_trim(pool, NULL));
-	TWICE(philox_pool_check_guards(pool, f->side));
+	TWICE(philox_pool_check(pool, f->side));
 }
 
 /* After a launch whose end could not be recorded, its stream is the only one. */

@@ -258,3 +258,141 @@ POOL_PROMISE(pool_freed, memory_that_went_back_to_the_device_is_forgotten)
 		OK(philox_memory_free(f->device, memory));
 	}
 }
+
+/* --- patterns --------------------------------------------------------------- */
+
+/* A write that a device cannot refuse. */
+static void poke(struct fixture *f, void *address)
+{
+	if (strncmp(philox_device_name(f->device), "host", 4) != 0) {
+		OK(philox_memory_set(f->device, f->stream, address, 1, 1));
+		return;
+	}
+	OK(philox_stream_launch_host(f->device, f->stream, write_there,
+				     &address, sizeof(address)));
+}
+
+static struct philox_pool *make_filled(struct fixture *f, uint32_t flags)
+{
+	return make_pool(f, "filled", pool_kind() | PHILOX_POOL_FILL | flags);
+}
+
+static void finds(struct fixture *f, struct philox_pool *pool,
+		  const struct philox_pool_block *block, size_t offset)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "pool 'filled': memory was written %zu byte%s after the "
+		 "beginning of block %" PRIu64
+		 " with tag 'block', which was freed",
+		 offset, offset == 1 ? "" : "s", block->id);
+	SAYS(philox_pool_check(pool, f->stream), PHILOX_ERROR_STATE, text);
+}
+
+static void finds_a_write(struct fixture *f, uint32_t flags, size_t offset)
+{
+	struct philox_pool *pool = make_filled(f, flags);
+	struct philox_pool_block first = make_block(pool, f->stream, 3000),
+				 block = make_block(pool, f->stream, 3000),
+				 last = make_block(pool, f->stream, 3000);
+
+	OK(set(f, block.address, 3000));
+	OK(philox_pool_free(pool, f->stream, first.address));
+	OK(philox_pool_free(pool, f->stream, block.address));
+	OK(philox_pool_free(pool, f->stream, last.address));
+	OK(philox_pool_check(pool, f->stream));
+	poke(f, (char *)block.address + offset);
+	finds(f, pool, &block, offset);
+	block = make_block(pool, f->stream, 9000);
+	OK(philox_pool_check(pool, f->stream));
+	OK(set(f, block.address, 9000));
+	OK(philox_pool_free(pool, f->stream, block.address));
+	OK(philox_pool_check(pool, f->stream));
+	OK(philox_pool_destroy(pool));
+}
+
+POOL_PROMISE(pool_freed, memory_that_was_written_is_found)
+{
+	finds_a_write(f, 0, 0);
+	finds_a_write(f, 0, 1);
+	finds_a_write(f, 0, 2999);
+	finds_a_write(f, PHILOX_POOL_GUARDS, 700);
+}
+
+POOL_PROMISE(pool_freed, memory_may_have_been_written_by_a_launch)
+{
+	struct philox_pool *filled = make_filled(f, 0);
+	unsigned char *out = make_memory(f, 3000);
+	struct philox_pool_block block = make_block(filled, f->stream, 3000);
+	struct philox_graph *graph;
+
+	OK(philox_pool_free(filled, f->stream, block.address));
+	graph = record_user(f, filled, 1000, 1, out);
+	OK(philox_pool_check(filled, f->stream));
+	for (int i = 0; i < 2; i++) {
+		OK(philox_graph_launch(graph, f->stream, NULL, 0));
+		OK(philox_pool_check(filled, f->stream));
+		poke(f, block.address);
+		OK(philox_pool_check(filled, f->stream));
+	}
+	poke(f, (char *)block.address + 2000);
+	FAILS(philox_pool_check(filled, f->stream), PHILOX_ERROR_STATE);
+	NAMES("pool 'filled': free memory was written at");
+	block = make_block(filled, f->stream, 3000);
+	OK(philox_pool_free(filled, f->stream, block.address));
+	OK(philox_pool_check(filled, f->stream));
+	poke(f, block.address);
+	if (f->own) /* who may have launched it */
+		OK(philox_pool_check(filled, f->stream));
+	else
+		finds(f, filled, &block, 0);
+}
+
+/* A graph writes to what was there before it, which is freed then. */
+POOL_PROMISE(pool_freed, memory_that_a_capture_knew_may_be_written_by_it)
+{
+	struct philox_pool *filled = make_filled(f, 0);
+	struct philox_pool_block block = make_block(filled, f->stream, 1000);
+	struct philox_pool_session *session = pool_record(f, filled);
+	struct philox_graph *graph;
+
+	OK(set(f, block.address, 1000));
+	graph = pool_recorded(f, session);
+	OK(philox_pool_free(filled, f->stream, block.address));
+	OK(philox_pool_check(filled, f->stream));
+	OK(philox_graph_launch(graph, f->stream, NULL, 0));
+	OK(philox_pool_check(filled, f->stream));
+}
+
+POOL_PROMISE(pool_freed, memory_that_comes_back_is_not_looked_at)
+{
+	struct philox_pool *filled = make_filled(f, 0);
+	struct philox_pool_block block = make_block(filled, f->stream, 1000);
+	struct philox_pool_checkpoint *checkpoint = checkpoint_of(filled);
+	struct philox_pool_session *session;
+
+	OK(philox_pool_free(filled, f->stream, block.address));
+	OK(philox_pool_restore(filled, checkpoint, &block.id, 1, NULL, 0));
+	OK(set(f, block.address, 1000));
+	OK(philox_pool_check(filled, f->stream));
+	OK(philox_pool_session_begin(filled, f->stream, &session));
+	OK(philox_pool_free(filled, f->stream, block.address));
+	OK(philox_pool_session_end(session, PHILOX_ERROR_MEMORY, NULL));
+	OK(set(f, block.address, 1000));
+	OK(philox_pool_check(filled, f->stream));
+	OK(philox_pool_checkpoint_destroy(checkpoint));
+}
+
+POOL_PROMISE(pool_freed, memory_that_was_trimmed_is_not_looked_at)
+{
+	struct philox_pool *filled = make_filled(f, 0);
+	struct philox_pool_block kept = make_block(filled, f->stream, 1000),
+				 block = make_block(filled, f->stream, 4 << 20);
+
+	OK(philox_pool_free(filled, f->stream, block.address));
+	OK(philox_pool_trim(filled, NULL));
+	OK(philox_pool_check(filled, f->stream));
+	OK(philox_pool_free(filled, f->stream, kept.address));
+	OK(philox_pool_check(filled, f->stream));
+}

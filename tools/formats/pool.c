@@ -55,7 +55,8 @@ static void check_flags(struct reader *reader, const struct snapshot *snapshot,
 			int expandable)
 {
 	const uint32_t known = PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT |
-			       PHILOX_POOL_GUARDS | PHILOX_POOL_FILL;
+			       PHILOX_POOL_GUARDS | PHILOX_POOL_FILL |
+			       PHILOX_POOL_UNMAP;
 
 	if (snapshot->flags & ~known)
 		reader_refuse(reader, "flags %" PRIu32 " are not known",

@@ -182,6 +182,7 @@ static const struct {
 	{PHILOX_POOL_STRICT, "strict"},
 	{PHILOX_POOL_GUARDS, "zones"},
 	{PHILOX_POOL_FILL, "fill"},
+	{PHILOX_POOL_UNMAP, "unmap"},
 };
 
 #define N_FLAGS (sizeof(flags) / sizeof(flags[0]))

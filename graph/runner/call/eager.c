@@ -54,8 +54,11 @@ static enum philox_status run_on_stream(struct run *run, void **buffers)
 {
 	struct philox_function *function = run->function;
 	struct philox_call *call = run->call;
-	enum philox_status status = run_place_inputs(run, buffers, 0);
+	enum philox_status status =
+		pool_fill_rest(run->runner->pool, run->stream);
 
+	if (status == PHILOX_OK)
+		status = run_place_inputs(run, buffers, 0);
 	if (status == PHILOX_OK)
 		status = inputs_copy_in(function, call, buffers, run->stream);
 	if (status == PHILOX_OK)

@@ -156,6 +156,8 @@ static enum philox_status launch_between(const struct request *request,
 
 	if (status == PHILOX_OK)
 		status = legacy_join(runner, request->call->stream, 0);
+	if (status == PHILOX_OK)
+		status = pool_fill_rest(runner->pool, request->stream);
 	if (status != PHILOX_OK)
 		return status;
 	*queued = 1;

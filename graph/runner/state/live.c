@@ -244,5 +244,6 @@ enum philox_status live_settle(struct philox_runner *runner)
 	for (size_t i = 0; i < runner->n_live; i++)
 		runner->live[i].from = NULL;
 	runner->unsettled = 0;
+	pool_unmap_free(runner->pool);
 	return PHILOX_OK;
 }

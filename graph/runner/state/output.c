@@ -86,6 +86,7 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 	slot->handle.id = place->id;
 	slot->handle.generation++;
 	slot->live = 1;
+	slot->filled = 0;
 	slot->in_pool = place->in_pool;
 	slot->call = runner->calls;
 	slot->path = runner->path;
@@ -117,6 +118,17 @@ void outputs_drop_now(struct philox_runner *runner)
 	}
 }
 
+void outputs_fill(struct output_slot *slot, philox_stream stream)
+{
+	struct philox_runner *runner = slot->function->runner;
+	const struct live_block *block =
+		slot->in_pool ? live_find(runner, slot->handle.id) : NULL;
+
+	if (block && block->refs == 1)
+		slot->filled =
+			pool_fill_range(runner->pool, stream, block->range);
+}
+
 /* Nobody else may be told that it is an output's any more. */
 static void let_go(const struct output_slot *slot)
 {
@@ -126,7 +138,11 @@ static void let_go(const struct output_slot *slot)
 		live_let_go(function->runner, slot->handle.id);
 	char why[192];
 
-	if (range_is_empty(range) || !runner->pool->marked)
+	if (range_is_empty(range))
+		return;
+	if (runner->pool->fills)
+		pool_filled_range(runner->pool, range, slot->filled);
+	if (!runner->pool->marked)
 		return;
 	snprintf(why, sizeof(why),
 		 "output '%s' of function '%s' was released",

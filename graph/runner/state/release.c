@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
 #include "lib/pass/pass.h"
 
@@ -42,6 +43,46 @@ static enum philox_status enter(struct philox_runner *runner,
 	return status == PHILOX_OK ? PHILOX_OK : leave(runner, status, *within);
 }
 
+/*
+ * The next call comes after the fills, too. A fill that fails is left to it;
+ * contents must not change by a release that fails, so a fence is tried twice.
+ */
+static enum philox_status note_fills(struct philox_runner *runner,
+				     philox_stream stream)
+{
+	enum philox_status status = fences_note(runner, stream);
+
+	if (status != PHILOX_OK)
+		status = fences_note(runner, stream);
+	for (size_t i = 0; status != PHILOX_OK && i < runner->n_slots; i++)
+		runner->slots[i]->filled = 0;
+	return status;
+}
+
+static enum philox_status fill_released(struct philox_runner *runner,
+					philox_stream stream,
+					struct output_slot *slot)
+{
+	const struct status_message kept = status_kept();
+
+	if (pool_fill_begin(runner->pool, stream))
+		outputs_fill(slot, stream);
+	status_restore(&kept);
+	return slot->filled ? note_fills(runner, stream) : PHILOX_OK;
+}
+
+/* The pool unmaps what it knows to be free. */
+static void unmap_released(struct philox_runner *runner)
+{
+	struct status_message kept;
+
+	if (!(runner->pool->flags & PHILOX_POOL_UNMAP))
+		return;
+	kept = status_kept();
+	live_settle(runner);
+	status_restore(&kept);
+}
+
 enum philox_status philox_output_release(struct philox_runner *runner,
 					 philox_stream stream,
 					 const struct philox_output *output)
@@ -53,10 +94,14 @@ enum philox_status philox_output_release(struct philox_runner *runner,
 	if (status != PHILOX_OK)
 		return status;
 	status = fences_note(runner, stream);
+	if (status == PHILOX_OK && !within)
+		status = fill_released(runner, stream, slot);
 	if (status == PHILOX_OK && within)
 		outputs_drop_later(slot);
 	else if (status == PHILOX_OK)
 		outputs_drop(slot);
+	if (status == PHILOX_OK && !within)
+		unmap_released(runner);
 	return leave(runner, status, within);
 }
 
@@ -322,16 +367,44 @@ static void tell_kept(size_t kept, const struct output_slot *slot,
 		keeper->ticket.serial, keeper->region->name);
 }
 
+/* Before the two below. */
+static void sort_tickets(struct philox_runner *runner)
+{
+	step_strike_off(runner);
+	if (runner->n_owed)
+		qsort(runner->owed, runner->n_owed, sizeof(*runner->owed),
+		      by_path);
+}
+
+static enum philox_status fill_paths(struct philox_runner *runner,
+				     philox_stream stream, unsigned flags)
+{
+	const struct status_message kept = status_kept();
+	int filled = 0;
+
+	if (!pool_fill_begin(runner->pool, stream)) {
+		status_restore(&kept);
+		return PHILOX_OK;
+	}
+	for (size_t i = 0; i < runner->n_slots; i++) {
+		struct output_slot *slot = runner->slots[i];
+
+		if (!slot->live || (!(flags & PHILOX_STEP_RELEASE_ALL) &&
+				    keeper_of(runner, slot->path)))
+			continue;
+		outputs_fill(slot, stream);
+		filled |= slot->filled;
+	}
+	status_restore(&kept);
+	return filled ? note_fills(runner, stream) : PHILOX_OK;
+}
+
 static size_t end_paths(struct philox_runner *runner, unsigned flags)
 {
 	const struct output_slot *first = NULL;
 	const struct owed_ticket *keeper, *first_keeper = NULL;
 	size_t kept = 0;
 
-	step_strike_off(runner);
-	if (runner->n_owed)
-		qsort(runner->owed, runner->n_owed, sizeof(*runner->owed),
-		      by_path);
 	for (size_t i = 0; i < runner->n_slots; i++) {
 		struct output_slot *slot = runner->slots[i];
 
@@ -365,9 +438,13 @@ static enum philox_status begin_step(struct philox_runner *runner,
 				  "all that are known are 0x1",
 				  runner->name, flags);
 	status = fences_note(runner, stream);
+	sort_tickets(runner);
+	if (status == PHILOX_OK)
+		status = fill_paths(runner, stream, flags);
 	if (status != PHILOX_OK)
 		return status;
 	n = end_paths(runner, flags);
+	unmap_released(runner);
 	if (kept)
 		*kept = n;
 	return PHILOX_OK;

@@ -92,6 +92,7 @@ struct output_slot {
 	int live;           /* handed out and not released */
 	int released;       /* released, but by the call on its way */
 	int in_pool;        /* its block is the runner's */
+	int filled;         /* with the pattern of the pool, to be released */
 	uint64_t call;      /* that handed it out last, of all of the runner */
 	uint64_t path;      /* of that call */
 	uint64_t order;     /* counts the outputs that the runner handed out */
@@ -596,6 +597,12 @@ void outputs_give(struct output_slot *slot);
  */
 void outputs_hand(struct output_slot *slot, const struct output_place *place);
 void outputs_drop(struct output_slot *slot);
+
+/*
+ * outputs_fill() fills the memory of an output that is to be released, after
+ * pool_fill_begin(), if nothing else is in it.
+ */
+void outputs_fill(struct output_slot *slot, philox_stream stream);
 
 /*
  * outputs_drop_later() releases an output within a call, whose handles end

@@ -22,9 +22,10 @@ STORY(runner_verify_same, forwards)
 	act.in[0].address = make_words(s->f, 3);
 	cast(s, &act, "act");
 	for (int i = 0; i < 6; i++) {
-		scene_of(s, &act);
+		scene_before_release(s, &act);
 		SAME(read_numbers(s->f, act.out[0].address),
 		     predict(0, "layer", 4 * (uint64_t)i), "call %d", i);
+		release_act(&act);
 	}
 }
 

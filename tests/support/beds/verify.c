@@ -259,7 +259,7 @@ static void tell_digest(struct story *s)
 	tell_number(s, "the digest", digest);
 }
 
-void scene_of(struct story *s, struct act *act)
+void scene_before_release(struct story *s, struct act *act)
 {
 	OK(call_act(act));
 	tell_number(s, "the kind", act->call.kind);
@@ -275,6 +275,11 @@ void scene_of(struct story *s, struct act *act)
 	for (size_t i = 0; i < act->n_inputs; i++)
 		tell_words(s, "an input", act->in[i].address);
 	tell_digest(s);
+}
+
+void scene_of(struct story *s, struct act *act)
+{
+	scene_before_release(s, act);
 	release_act(act);
 }
 

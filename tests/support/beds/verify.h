@@ -140,6 +140,8 @@ void cast(struct story *s, struct act *act, const char *name);
 /* Calls; tells kind, tickets, outputs, inputs and the digest, and releases the
  * outputs. */
 void scene_of(struct story *s, struct act *act);
+/* The same, but nothing is released. */
+void scene_before_release(struct story *s, struct act *act);
 
 /* HOST_PROMISE(suite, name) is RUNNER_PROMISE() for bodies that launch their own
  * work by philox_stream_launch_host(): on host:sync and on host:strict,

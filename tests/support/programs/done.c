@@ -123,6 +123,7 @@ static void take_output(struct game *game, struct playing *p, unsigned index)
 	     philox_output_set_data(game->runners[p->f->runner], output, p));
 }
 
+/* The call's ticket may have released what was an output. */
 static void look_at_once(struct game *game, struct playing *p)
 {
 	char what[80];
@@ -130,7 +131,8 @@ static void look_at_once(struct game *game, struct playing *p)
 	snprintf(what, sizeof(what), "what '%s', key %u, kind %u, wrote",
 		 p->f->name, p->key, p->call.kind);
 	for (unsigned i = 0; i < p->f->shape.n_inputs; i++)
-		if (recipe_writes(&p->f->shape, i) && game_one_in(game, 2)) {
+		if (recipe_writes(&p->f->shape, i) && game_one_in(game, 2) &&
+		    game->storages[p->storages[i]].used) {
 			game_check(game, p->storages[i], 0, what);
 			game->loose = 1;
 		}
