@@ -205,7 +205,8 @@ enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 	if (!path)
 		return context_null(pool->context, "path");
 	NEED_PROCESS(pool->context);
-	return write_snapshot(pool, (struct text_target){.path = path});
+	return write_snapshot(pool, (struct text_target){.path = path,
+					 .readers = FILE_FOR_ALL});
 }
 
 /* --- text: writing the snapshot of a pool: see Note [Snapshot] ------------ */

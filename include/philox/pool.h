@@ -610,7 +610,8 @@ PHILOX_API enum philox_status philox_pool_snapshot_text(
  * Write the text of philox_pool_snapshot_text() to a file.
  *
  *   pool  the pool
- *   path  the file, which is written completely or not at all
+ *   path  the file, which is replaced as philox_context_save() does it; a new
+ *         one has the mode that the umask leaves
  *
  * Returns PHILOX_OK, or an error; then a file of this name is as it was.
  * Errors:

@@ -232,7 +232,8 @@ PHILOX_API enum philox_status philox_runner_snapshot_text(
  * Write what a runner has to a file, completely or not at all.
  *
  *   runner     the runner
- *   path       the file, which is replaced
+ *   path       the file, which is replaced as philox_context_save() does it; a
+ *              new one has the mode that the umask leaves
  *
  * The file has the text of philox_runner_snapshot_text().
  *
@@ -1296,7 +1297,8 @@ PHILOX_API enum philox_status philox_plan_save_text(
  * Write the plan of a runner to a file, completely or not at all.
  *
  *   runner     the runner
- *   path       the file, which is replaced as philox_context_save() does it
+ *   path       the file, which is replaced as philox_context_save() does it; a
+ *              new one has the mode that the umask leaves
  *
  * Returns PHILOX_OK, or an error; then the file is as it was.
  * Errors:

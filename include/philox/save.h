@@ -128,16 +128,28 @@ PHILOX_API enum philox_status philox_context_load_text(
  *   path       the file, which is replaced
  *
  * The text is written and synchronised under another name in the same folder,
- * and then replaces the file. A process that is killed while it saves leaves
+ * and then replaces the file, which keeps its mode. A new file is for its owner
+ * alone (0600). If the path is a link, what it leads to is replaced, and the
+ * link stays.
+ *
+ * Things that are no files are not replaced. A character device and a pipe
+ * that somebody reads are written to. /dev/stdout, /dev/stderr, /dev/fd/N and
+ * /proc/self/fd/N are written to where they stand, even if they are files.
+ * Folders, sockets, block devices, a pipe that nobody reads, and links of
+ * another user in a sticky folder are refused.
+ *
+ * A process that is killed while it saves leaves
  * the file of the other name, .philox-PID-N.tmp. The next save into that folder
  * removes it, unless another process has that id by then, or files there cannot
  * be locked. Files of living processes stay. Processes on other machines that
  * share the folder are recognised by their locks, which the file system must
  * show to all of them.
  *
- * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Returns PHILOX_OK, or an error; then the file is as it was, unless the message
+ * says that it was replaced and its folder cannot be synchronised.
  * Errors:
- *   PHILOX_ERROR_FILE   names the path and the reason
+ *   PHILOX_ERROR_FILE   names the path and the reason; also a text of more than
+ *                       4 GiB
  *   those of philox_context_save_text()
  * During capture: not legal during any capture on the device, see
  * philox_context_save_text().
@@ -152,9 +164,12 @@ PHILOX_API enum philox_status philox_context_save(
  *   context    as for philox_context_load_text()
  *   path       the file
  *
+ * If the first line is not that of a saved context, no more is read.
+ *
  * Returns PHILOX_OK, or an error as of philox_context_load_text().
  * Errors:
- *   PHILOX_ERROR_FILE   names the path and the reason
+ *   PHILOX_ERROR_FILE   names the path and the reason; also a file of more than
+ *                       4 GiB
  *   those of philox_context_load_text()
  * During capture: not legal during any capture on the device, see
  * philox_context_save_text().

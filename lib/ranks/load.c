@@ -43,8 +43,10 @@ static enum philox_status read_source(struct source *source, const char *text,
 
 enum philox_status source_open(const char *path, struct source *source)
 {
+	static const char *const starts[] = {SET_START, SAVE_START, NULL};
+	static const struct file_kind kind = {starts, FILE_TEXT_MOST};
 	struct text text;
-	enum philox_status status = file_read(path, &text.bytes, &text.size);
+	enum philox_status status = file_read(path, &kind, &text);
 
 	if (status != PHILOX_OK)
 		return status;

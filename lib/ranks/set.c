@@ -173,7 +173,7 @@ static enum philox_status read_file_of(const char *path, uint64_t rank,
 {
 	struct set_end found;
 	struct text text;
-	enum philox_status status = file_read(path, &text.bytes, &text.size);
+	enum philox_status status = file_read(path, &save_file, &text);
 
 	if (status != PHILOX_OK)
 		return status; /* which names the file */

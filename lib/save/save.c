@@ -273,7 +273,7 @@ enum philox_status philox_context_load(struct philox_context *context,
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = file_read(path, &text.bytes, &text.size);
+	status = file_read(path, &save_file, &text);
 	if (status == PHILOX_OK)
 		status = text_done(
 			&text, path,

@@ -90,6 +90,7 @@
 
 struct saved;
 
+#define SAVE_START         "philox context "
 #define SAVE_VERSION       5
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
@@ -170,6 +171,9 @@ struct saved {
  */
 enum philox_status save_read(const char *text, size_t size,
 			     struct saved *saved);
+
+/* Its file, for file_read(). */
+extern const struct file_kind save_file;
 
 /*
  * save_read_rank() reads the text of a rank in the same way, see Note [Text of

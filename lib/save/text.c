@@ -184,7 +184,7 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 	if (rank)
 		fprintf(out, "philox ranks %d\n", SAVE_VERSION_RANKS);
 	else
-		fprintf(out, "philox context %d\n", version_of(saved));
+		fprintf(out, SAVE_START "%d\n", version_of(saved));
 	save_write_mesh(out, &saved->mesh, 1);
 	for (size_t i = 0; i < saved->n_generators; i++) {
 		fprintf(out, "generator %zu", i);
@@ -246,7 +246,7 @@ static void read_version(struct context_reader *reader)
 		reader_version(in, "philox ranks ", "text", SAVE_VERSION_RANKS);
 		in->version = SAVE_VERSION;
 	} else {
-		reader_version(in, "philox context ", "text", SAVE_VERSION);
+		reader_version(in, SAVE_START, "text", SAVE_VERSION);
 	}
 }
 
@@ -779,6 +779,10 @@ static enum philox_status read_text(const char *text, size_t size, int rank,
 		saved_finish(saved);
 	return reader.in.status;
 }
+
+static const char *const starts[] = {SAVE_START, NULL};
+
+const struct file_kind save_file = {starts, FILE_TEXT_MOST};
 
 enum philox_status save_read(const char *text, size_t size, struct saved *saved)
 {

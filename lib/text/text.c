@@ -39,13 +39,18 @@ static int is_whole(FILE *out)
 int text_end(struct text *text)
 {
 	FILE *out = text->out;
-	int whole = 0;
 
-	if (out && is_whole(out)) {
+	if (out && is_whole(out))
 		fprintf(out, "checksum %016" PRIx64 " bytes %zu\n",
 			hash_text(text->bytes, text->size), text->size);
-		whole = is_whole(out);
-	}
+	return text_close(text);
+}
+
+int text_close(struct text *text)
+{
+	FILE *out = text->out;
+	int whole = out && is_whole(out);
+
 	if (out)
 		fclose(out);
 	if (!whole) {
@@ -55,15 +60,28 @@ int text_end(struct text *text)
 	return whole;
 }
 
-enum philox_status text_put(const struct text *text, struct text_target to)
+/* What could not be loaded is not saved. */
+static enum philox_status put_into_file(const struct text *text,
+					struct text_target to)
 {
 	enum philox_status status;
 
-	if (to.path) {
-		status = file_write(to.path, text->bytes, text->size);
-		free(text->bytes);
-		return status;
-	}
+	if (text->size > FILE_TEXT_MOST && !to.is_large)
+		status = status_set(PHILOX_ERROR_FILE,
+				    "'%s': a text of %zu bytes is too long to "
+				    "be loaded again",
+				    to.path, text->size);
+	else
+		status = file_write(to.path, to.readers, text->bytes,
+				    text->size);
+	free(text->bytes);
+	return status;
+}
+
+enum philox_status text_put(const struct text *text, struct text_target to)
+{
+	if (to.path)
+		return put_into_file(text, to);
 	*to.text = text->bytes;
 	if (to.size)
 		*to.size = text->size;

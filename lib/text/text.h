@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <philox/state.h>
 #include "lib/base/base.h"
 
@@ -26,21 +27,31 @@ struct text {
  *
  * text_end() writes the last line, the checksum, and closes the stream, if
  * there is one. The caller frees the bytes. 0: memory ran out, and there are
- * none.
+ * none. text_close() is the same without a checksum.
  */
 FILE *text_begin(struct text *text);
 int text_end(struct text *text);
+int text_close(struct text *text);
+
+/* Whoever may read a new file; one that is replaced keeps its mode. */
+enum file_readers {
+	FILE_FOR_OWNER, /* it has seeds or states: mode 0600 */
+	FILE_FOR_ALL    /* as the umask says */
+};
 
 /* Where a text is to go: the caller's memory, or the file at a path. */
 struct text_target {
 	char **text;
 	size_t *size; /* or NULL */
 	const char *path;
+	enum file_readers readers; /* of a file that is new */
+	int is_large;              /* it has data: there is no limit */
 };
 
 /*
  * text_put() gives a text to the caller, who frees it, or writes it into the
- * file and frees it: those of file_write().
+ * file and frees it: those of file_write(); ERROR_FILE for a text that is longer
+ * than FILE_TEXT_MOST.
  */
 enum philox_status text_put(const struct text *text, struct text_target to);
 
@@ -230,19 +241,61 @@ unsigned reader_choice(struct reader *reader, const char *const words[]);
 /* reader_expect_apart() insists on a space, a word and a space. */
 void reader_expect_apart(struct reader *reader, const char *word);
 
-/* --- file: files that are replaced whole or not at all -------------------- */
+/* --- place: where the path of a new file leads ---------------------------- */
+
+struct file_place {
+	const char *path;  /* as the caller wrote it */
+	int descriptor;    /* of this process, if it leads to one; else -1 */
+	int folder;        /* of what it leads to, for names in it; or -1 */
+	char *name;        /* there */
+	struct stat about; /* what is there: not a link; all zero: nothing */
+};
+
+/*
+ * file_place_find() follows the links of a path, but for one of another user in
+ * a sticky folder: ERROR_FILE, ERROR_MEMORY, and those of file_check(). The
+ * path has to stay.
+ */
+enum philox_status file_place_find(struct file_place *place, const char *path);
+void file_place_free(struct file_place *place);
+
+/*
+ * file_descriptor() is the descriptor that a path names: /dev/stdout, /dev/fd/N
+ * and /proc/self/fd/N, with their relatives; -1 if it names none.
+ */
+int file_descriptor(const char *path);
 
 /* file_check() refuses a path without a last part: ERROR_INVALID. */
 enum philox_status file_check(const char *path);
 
+/* file_fail() is ERROR_FILE: the path, what has failed, and errno in words. */
+enum philox_status file_fail(const char *path, const char *what);
+
+/* --- file: files that are replaced whole or not at all -------------------- */
+
 /*
  * file_write() replaces a file, whole or not at all: ERROR_FILE, and
- * those of file_check(). Removes from its folder the files left there by
- * saves of processes that are gone.
+ * those of file_place_find(). Removes from its folder the files left there by
+ * saves of processes that are gone. A character device, a pipe that somebody
+ * reads and a descriptor of this process are written to; other things that are
+ * no files are refused.
  */
-enum philox_status file_write(const char *path, const char *text, size_t size);
+enum philox_status file_write(const char *path, enum file_readers readers,
+			      const char *text, size_t size);
 
-/* file_read() reads a regular file into memory that the caller frees. */
-enum philox_status file_read(const char *path, char **text, size_t *size);
+/*
+ * file_read() reads a regular file of a kind into memory that the caller frees.
+ * Of one that begins otherwise only the first piece is read, for the caller to
+ * refuse: so it has a first line to name. A longer one is ERROR_FILE.
+ */
+struct file_kind {
+	const char *const *starts; /* one of them; NULL comes after the last */
+	uint64_t most;             /* bytes */
+};
+
+#define FILE_TEXT_MOST (UINT64_C(1) << 32)
+
+enum philox_status file_read(const char *path, const struct file_kind *kind,
+			     struct text *text);
 
 #endif

@@ -9,13 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "
 #define JOURNAL_FIRST "philox journal 1\n"
 #define POOL_START    "philox pool "
-#define PLAN_START    "philox plan "
 #define RUNNER_START  "philox runner "
-#define OUTPUTS_START "philox outputs "
 
 /* --- journals ------------------------------------------------------------- */
 
@@ -226,7 +223,7 @@ static int read_saved_outputs(const char *command, const char *path,
 static int read_text(const char *command, const char *path,
 		     struct written *written, size_t size)
 {
-	if (starts_with(written, size, CONTEXT_START))
+	if (starts_with(written, size, SAVE_START))
 		return read_context(command, path, written, size);
 	if (starts_with(written, size, SET_START))
 		return read_manifest(command, path, written, size);
@@ -248,16 +245,21 @@ static int read_text(const char *command, const char *path,
 
 int written_read(const char *command, const char *path, struct written *written)
 {
-	size_t size;
+	static const char *const starts[] = {
+		SAVE_START, SET_START,    JOURNAL_START, POOL_START,
+		PLAN_START, RUNNER_START, OUTPUTS_START, NULL};
+	static const struct file_kind kind = {starts, UINT64_MAX};
+	struct text text;
 	int result;
 
 	memset(written, 0, sizeof(*written));
-	if (file_read(path, &written->text, &size) != PHILOX_OK) {
+	if (file_read(path, &kind, &text) != PHILOX_OK) {
 		fprintf(stderr, "philox %s: %s\n", command,
 			philox_error_message());
 		return -1;
 	}
-	result = read_text(command, path, written, size);
+	written->text = text.bytes;
+	result = read_text(command, path, written, text.size);
 	if (result)
 		written_finish(written);
 	return result;

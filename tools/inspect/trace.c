@@ -4,9 +4,10 @@
  * In the object form of the Trace Event Format, which has room for what the
  * times are. See lib/trace/trace.h.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/text/text.h"
 #include "lib/trace/trace.h"
 #include "tools/cli/cli.h"
 #include "tools/inspect/inspect.h"
@@ -70,23 +71,22 @@ static int write_trace(const struct written *journal, FILE *out)
 int trace_journal(const struct written *journal, const char *from,
 		  const char *to)
 {
-	FILE *out;
-	int result, failed;
+	struct text text;
+	int failed = 1, written;
 
 	if (is_same_file(from, to))
 		return complain("inspect", "--trace: '%s' is the journal", to);
-	out = fopen(to, "w");
-	if (!out)
-		return complain("inspect", "--trace: '%s': %s", to,
-				strerror(errno));
-	result = write_trace(journal, out);
-	failed = ferror(out);
-	if (fclose(out) || failed) {
-		complain("inspect", "--trace: '%s' cannot be written: %s", to,
-			 strerror(errno));
+	if (text_begin(&text))
+		failed = write_trace(journal, text.out);
+	if (!text_close(&text) || failed) {
+		free(text.bytes);
+		complain("inspect", "out of memory");
 		return 1;
 	}
-	if (result)
-		complain("inspect", "out of memory");
-	return result ? 1 : 0;
+	written = file_write(to, FILE_FOR_OWNER, text.bytes, text.size) ==
+		  PHILOX_OK;
+	free(text.bytes);
+	if (!written)
+		complain("inspect", "--trace: %s", philox_error_message());
+	return !written;
 }

@@ -154,13 +154,16 @@ int train_saved_read(struct train_options *options,
 		     const struct train_text *text, struct train_saved *saved,
 		     char *message, size_t message_size)
 {
-	size_t size;
+	static const char *const starts[] = {TRAIN_SAVE_MAGIC, NULL};
+	static const struct file_kind kind = {starts, UINT64_MAX};
+	struct text read;
 
 	memset(saved, 0, sizeof(*saved));
-	if (file_read(options->resume, &saved->bytes, &size))
+	if (file_read(options->resume, &kind, &read))
 		return train_save_refuse(message, message_size, "--resume %s",
 					 philox_error_message());
-	if (!take_saved(options, text, saved, size, message, message_size))
+	saved->bytes = read.bytes;
+	if (!take_saved(options, text, saved, read.size, message, message_size))
 		return 0;
 	train_saved_free(saved);
 	return 1;

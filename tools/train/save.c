@@ -140,7 +140,8 @@ static void write_file(struct train_model *model, const char *bytes,
 {
 	if (model->status)
 		return;
-	train_check(model, file_write(model->options->save, bytes, size));
+	train_check(model, file_write(model->options->save, FILE_FOR_OWNER,
+				      bytes, size));
 	model->file_failed = model->status != PHILOX_OK;
 }
 

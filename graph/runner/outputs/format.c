@@ -15,7 +15,6 @@
 #define ALIGN_LEAST 512
 #define ALIGN_MOST  65536
 #define PATH_MOST   (UINT64_MAX / 2)
-#define FILE_START  "philox outputs "
 
 #define NUMBER(type, text, member) \
 	FIELD(NUMBER, struct type, member, text), .most = MOST
@@ -111,7 +110,7 @@ static void write_item(FILE *out, const struct outputs_item *item)
 static void write_file(FILE *out, const struct outputs_file *file,
 		       const char *data)
 {
-	fprintf(out, FILE_START "%d\n", OUTPUTS_VERSION);
+	fprintf(out, OUTPUTS_START "%d\n", OUTPUTS_VERSION);
 	fields_write_line(out, "runner", runner_fields, file);
 	for (size_t i = 0; i < file->n_blocks; i++)
 		fields_write_line(out, "block", outputs_block_fields,
@@ -391,7 +390,7 @@ static void read_lines(struct outputs_reader *reader)
 {
 	struct reader *in = &reader->in;
 
-	reader_version(in, FILE_START, "file of outputs", OUTPUTS_VERSION);
+	reader_version(in, OUTPUTS_START, "file of outputs", OUTPUTS_VERSION);
 	reader_expect(in, "runner ");
 	fields_read(in, runner_fields, reader->file, 0);
 	reader_end_line(in);

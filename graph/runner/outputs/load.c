@@ -337,6 +337,8 @@ enum philox_status philox_outputs_load_text(struct philox_runner *runner,
 enum philox_status philox_outputs_load(struct philox_runner *runner,
 				       philox_stream stream, const char *path)
 {
+	static const char *const starts[] = {OUTPUTS_START, NULL};
+	static const struct file_kind kind = {starts, UINT64_MAX};
 	struct text text;
 	enum philox_status status;
 
@@ -344,7 +346,7 @@ enum philox_status philox_outputs_load(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	status = file_read(path, &text.bytes, &text.size);
+	status = file_read(path, &kind, &text);
 	if (status == PHILOX_OK)
 		status = text_done(
 			&text, path,

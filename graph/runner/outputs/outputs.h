@@ -71,6 +71,7 @@
  * is ended. An error on the way undoes that: handles were given to nobody.
  */
 
+#define OUTPUTS_START   "philox outputs "
 #define OUTPUTS_VERSION  1
 #define OUTPUTS_NO_BLOCK UINT64_MAX
 

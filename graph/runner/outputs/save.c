@@ -182,7 +182,8 @@ enum philox_status philox_outputs_save(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	return save_outputs(runner, stream, (struct text_target){.path = path});
+	return save_outputs(runner, stream,
+			    (struct text_target){.path = path, .is_large = 1});
 }
 
 /* --- the texts of contexts ------------------------------------------------ */

@@ -81,7 +81,7 @@ static void write_function(FILE *out, const struct plan_function *function)
 
 static void write_lines(FILE *out, const struct plan *plan)
 {
-	fprintf(out, "philox plan %d\nlibrary ", PLAN_VERSION);
+	fprintf(out, PLAN_START "%d\nlibrary ", PLAN_VERSION);
 	text_write_name(out, plan->library);
 	fields_write_line(out, "\nrunner", plan_peak_fields, plan);
 	for (size_t i = 0; i < plan->n_functions; i++)
@@ -151,7 +151,7 @@ static void read_head(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
 
-	reader_version(in, "philox plan ", "text", PLAN_VERSION);
+	reader_version(in, PLAN_START, "text", PLAN_VERSION);
 	reader_expect(in, "library ");
 	reader->plan->library = reader_name(in);
 	reader_end_line(in);

@@ -113,6 +113,7 @@
  * had more recordings than the policy says now has as many as that.
  */
 
+#define PLAN_START     "philox plan "
 #define PLAN_VERSION   2
 #define PLAN_NO_SCRIPT SIZE_MAX
 #define PLAN_MOST      (UINT64_MAX / 2)

@@ -58,7 +58,8 @@ enum philox_status philox_plan_save(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	return save_plan(runner, (struct text_target){.path = path});
+	return save_plan(runner, (struct text_target){.path = path,
+					 .readers = FILE_FOR_ALL});
 }
 
 /* --- loading ------------------------------------------------------------------- */
@@ -167,6 +168,8 @@ enum philox_status philox_plan_load_text(struct philox_runner *runner,
 enum philox_status philox_plan_load(struct philox_runner *runner,
 				    const char *path)
 {
+	static const char *const starts[] = {PLAN_START, NULL};
+	static const struct file_kind kind = {starts, FILE_TEXT_MOST};
 	struct text text;
 	enum philox_status status;
 
@@ -174,7 +177,7 @@ enum philox_status philox_plan_load(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	status = file_read(path, &text.bytes, &text.size);
+	status = file_read(path, &kind, &text);
 	if (status == PHILOX_OK)
 		status = text_done(&text, path,
 				   load_plan(runner, text.bytes, text.size));

@@ -622,7 +622,8 @@ enum philox_status philox_runner_snapshot(struct philox_runner *runner,
 	if (!path)
 		return context_null(runner->context, "path");
 	NEED_PROCESS(runner->context);
-	return write_runner(runner, (struct text_target){.path = path});
+	return write_runner(runner, (struct text_target){.path = path,
+					 .readers = FILE_FOR_ALL});
 }
 
 /* --- reason: reasons in the snapshot of a runner -------------------------- */

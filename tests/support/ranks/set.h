@@ -16,6 +16,10 @@ void put_text(const char *path, const char *text);
 void put_bytes(const char *path, const char *bytes, size_t size);
 int file_is_there(const char *path);
 
+/* The names of all that is in the current folder: how many, and the i-th. */
+size_t names_here(void);
+const char *name_here(size_t i);
+
 /* The text of a context. */
 char *context_text(struct philox_context *context);
 

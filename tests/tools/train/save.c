@@ -73,13 +73,24 @@ static int read_saved(void)
 				sizeof(message));
 }
 
+static char *read_whole(size_t *size)
+{
+	static const char *const starts[] = {TRAIN_SAVE_MAGIC, NULL};
+	const struct file_kind kind = {starts, UINT64_MAX};
+	struct text read;
+
+	cr_assert_eq(file_read(path, &kind, &read), PHILOX_OK);
+	*size = read.size;
+	return read.bytes;
+}
+
 /* Replaces the first `from` in the file by `to`, and sets the checksum right */
 static void forge(const char *from, const char *to)
 {
 	char *bytes, *forged, *place, foot[TRAIN_SAVE_FOOT_SIZE + 1];
 	size_t size, before, after;
 
-	cr_assert_eq(file_read(path, &bytes, &size), PHILOX_OK);
+	bytes = read_whole(&size);
 	place = memmem(bytes, size, from, strlen(from));
 	cr_assert_not_null(place, "no '%s' in the file", from);
 	before = (size_t)(place - bytes);
@@ -93,7 +104,7 @@ static void forge(const char *from, const char *to)
 	train_save_foot(foot, forged, size);
 	memcpy(forged + size, foot, TRAIN_SAVE_FOOT_SIZE);
 	size += TRAIN_SAVE_FOOT_SIZE;
-	cr_assert_eq(file_write(path, forged, size), PHILOX_OK);
+	cr_assert_eq(file_write(path, FILE_FOR_OWNER, forged, size), PHILOX_OK);
 	free(forged);
 	free(bytes);
 }
@@ -129,17 +140,16 @@ static const struct {
 Test(train_save, a_wrong_head_is_refused, .init = save, .fini = finish)
 {
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
-		char *bytes;
 		size_t size;
+		char *bytes = read_whole(&size);
 
-		cr_assert_eq(file_read(path, &bytes, &size), PHILOX_OK);
 		forge(heads[i].from, heads[i].to);
 		cr_expect_eq(read_saved(), 1, "'%s'", heads[i].to);
 		cr_expect(strstr(message, heads[i].says), "'%s': %s",
 			  heads[i].to, message);
 		cr_expect_null(saved.bytes);
 		cr_expect_eq(options.seed, 7);
-		cr_assert_eq(file_write(path, bytes, size), PHILOX_OK);
+		cr_assert_eq(file_write(path, FILE_FOR_OWNER, bytes, size), PHILOX_OK);
 		free(bytes);
 	}
 	cr_expect_eq(read_saved(), 0, "%s", message);
