@@ -275,7 +275,10 @@ PHILOX_API enum philox_status philox_ticket_state(struct philox_region *region,
  * gives every context of a process a journal from its creation on, in one file.
  * "%p" in the name becomes the process id. Ranks need it, and programs that
  * make contexts in children of fork(): a file that another process writes is
- * refused. The lines look like
+ * refused, and so is the file of the parent, even when the parent has ended it.
+ * A link to a file is refused, since the file would be emptied. /dev/stdout,
+ * /dev/stderr and /dev/fd/N are written to where they stand. A new file is for
+ * its owner alone (0600). The lines look like
  *
  *   philox journal 1
  *   0 1 context digest b7dc7e81a37ae0f5

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/text/text.h"
 #include "lib/trace/trace.h"
 
 struct record {
@@ -17,7 +18,11 @@ struct record {
 	const struct record_form *form;
 	char *path;
 	int descriptor; /* -1: it has ended, because of `error` */
+	int through;    /* it is a descriptor of the process: never cut */
+	int inherited;  /* it is the file of the process that this is a fork of */
 	int error;
+	dev_t device; /* where the file is */
+	ino_t number;
 	unsigned users; /* contexts; and the process, if it keeps it */
 	int kept;
 	unsigned closed; /* the length of the form's end, if that is written */
@@ -29,11 +34,20 @@ static struct record *records;
 
 /* --- one file, with the lock held ----------------------------------------- */
 
+/* A child of fork() may have a copy of the descriptor, and so of the lock. */
+static void close_descriptor(struct record *record)
+{
+	if (record->descriptor < 0)
+		return;
+	if (!record->through)
+		flock(record->descriptor, LOCK_UN);
+	close(record->descriptor);
+	record->descriptor = -1;
+}
+
 static void fail_file(struct record *record, int error)
 {
-	if (record->descriptor >= 0)
-		close(record->descriptor);
-	record->descriptor = -1;
+	close_descriptor(record);
 	record->error = error;
 }
 
@@ -51,6 +65,27 @@ static void append_to_file(struct record *record, const char *text, size_t size)
 	}
 }
 
+static int cut_file(const struct record *record, off_t size)
+{
+	int failed;
+
+	do
+		failed = ftruncate(record->descriptor, size);
+	while (failed && errno == EINTR);
+	return failed;
+}
+
+/* The parent's events would go with those of the child, or before them. */
+static int is_of_parent(const struct record *record)
+{
+	const struct record *other = records;
+
+	while (other && !(other->inherited && other->number == record->number &&
+			  other->device == record->device))
+		other = other->next;
+	return other != NULL;
+}
+
 /*
  * Empties a file, unless somebody writes to it: another process, a rank of the
  * same program perhaps, or this one under another name. Where files cannot be
@@ -58,28 +93,58 @@ static void append_to_file(struct record *record, const char *text, size_t size)
  */
 static void claim_file(struct record *record)
 {
-	if (flock(record->descriptor, LOCK_EX | LOCK_NB) &&
-	    errno == EWOULDBLOCK)
+	if (is_of_parent(record))
+		fail_file(record, ECHILD);
+	else if (flock(record->descriptor, LOCK_EX | LOCK_NB) &&
+		 errno == EWOULDBLOCK)
 		fail_file(record, EBUSY);
-	else if (ftruncate(record->descriptor, 0))
+	else if (cut_file(record, 0))
 		fail_file(record, errno);
 }
 
-/* Does not wait for a pipe's reader, nor die when the reader is gone. */
-static void open_file(struct record *record)
+/*
+ * Does not wait for a pipe's reader, nor die when the reader is gone. What a
+ * link leads to may be anything, and is not emptied; a terminal cannot be.
+ */
+static int open_path(const char *path, int *is_link)
 {
-	const int flags =
-		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+	int descriptor = open(path, flags | O_CREAT | O_NOFOLLOW, 0600);
+
+	*is_link = descriptor < 0 && errno == ELOOP;
+	return *is_link ? open(path, flags) : descriptor;
+}
+
+static void check_file(struct record *record, int is_link)
+{
 	struct stat about;
 
-	record->descriptor = open(record->path, flags, 0666);
-	if (record->descriptor < 0 || fstat(record->descriptor, &about))
+	if (record->descriptor < 0 || fstat(record->descriptor, &about)) {
 		fail_file(record, errno);
-	else if (S_ISREG(about.st_mode))
+		return;
+	}
+	record->device = about.st_dev;
+	record->number = about.st_ino;
+	if (S_ISREG(about.st_mode) && is_link)
+		fail_file(record, ELOOP);
+	else if (S_ISREG(about.st_mode) && !record->through)
 		claim_file(record);
-	else if (!S_ISCHR(about.st_mode))
+	else if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode))
 		fail_file(record, EINVAL);
-	if (record->descriptor >= 0)
+}
+
+static void open_file(struct record *record)
+{
+	const int open_already = file_descriptor(record->path);
+	int is_link = 0;
+
+	record->through = open_already >= 0;
+	if (record->through)
+		record->descriptor = fcntl(open_already, F_DUPFD_CLOEXEC, 0);
+	else
+		record->descriptor = open_path(record->path, &is_link);
+	check_file(record, is_link);
+	if (record->descriptor >= 0 && !record->through)
 		fcntl(record->descriptor, F_SETFL, O_APPEND);
 	append_to_file(record, record->form->begin,
 		       strlen(record->form->begin));
@@ -91,6 +156,12 @@ static const char *reason_of(int error)
 	case EBUSY:
 		return "it is in use, by another process or under another "
 		       "name: put %p into the name, for the process id";
+	case ECHILD:
+		return "it is that of the process that this one is a fork of: "
+		       "put %p into the name, for the process id";
+	case ELOOP:
+		return "it is a link to a file, which would be emptied: give "
+		       "the path of the file";
 	case EINVAL:
 		return "it is neither a file nor a terminal";
 	default:
@@ -116,10 +187,10 @@ static void open_end(struct record *record)
 
 	if (!record->closed || record->descriptor < 0)
 		return;
-	if (!fstat(record->descriptor, &about) && S_ISREG(about.st_mode) &&
+	if (!record->through && !fstat(record->descriptor, &about) &&
+	    S_ISREG(about.st_mode) &&
 	    about.st_size >= (off_t)record->closed &&
-	    ftruncate(record->descriptor,
-		      about.st_size - (off_t)record->closed))
+	    cut_file(record, about.st_size - (off_t)record->closed))
 		fail_file(record, errno);
 	record->closed = 0;
 }
@@ -175,8 +246,7 @@ static void free_record(struct record *record)
 	while (*link != record)
 		link = &(*link)->next;
 	*link = record->next;
-	if (record->descriptor >= 0)
-		close(record->descriptor);
+	close_descriptor(record);
 	free(record->path);
 	free(record);
 }
@@ -194,7 +264,8 @@ static void stop_using(struct record *record)
 
 /*
  * A fork waits for a line that is being written, so that the lock is free in
- * the child, too, which may make contexts of its own.
+ * the child, too, which may make contexts of its own. It has none of its
+ * parent's files, and never begins one of them anew.
  */
 static void lock_files(void)
 {
@@ -206,9 +277,22 @@ static void unlock_files(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* The lock on a file stays its parent's. */
+static void leave_files_to_parent(void)
+{
+	for (struct record *record = records; record; record = record->next) {
+		if (record->descriptor >= 0)
+			close(record->descriptor);
+		record->inherited |= record->descriptor >= 0;
+		record->descriptor = -1;
+		record->error = ECHILD;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 static void lock_in_forks(void)
 {
-	(void)pthread_atfork(lock_files, unlock_files, unlock_files);
+	(void)pthread_atfork(lock_files, unlock_files, leave_files_to_parent);
 }
 
 /* --- for all -------------------------------------------------------------- */

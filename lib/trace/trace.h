@@ -30,8 +30,10 @@ struct record_form {
 
 /*
  * record_open() begins the file at `path`, in place of one that exists, or
- * shares the one that is in use there. ERROR_FILE names the path and the
- * reason: the form's beginning could not be written either. ERROR_MEMORY.
+ * shares the one that is in use there. What a link leads to is not emptied, and
+ * a descriptor of the process is written to where it stands. ERROR_FILE names
+ * the path and the reason: the form's beginning could not be written either.
+ * ERROR_MEMORY.
  */
 enum philox_status record_open(const struct record_form *form, const char *path,
 			       struct record **record);

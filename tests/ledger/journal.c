@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/support.h"
@@ -339,6 +340,131 @@ PROMISE(journal, is_not_written_over_one_that_another_process_writes)
 	OK(philox_context_set_journal(f->context, path));
 	OK(philox_context_set_journal(f->context, NULL));
 	HAS("taken", "context digest");
+}
+
+/* --- and forks ------------------------------------------------------------ */
+
+/* In a child: 0 if it may write to a file of its own, and not to its parent's. */
+static int try_in_child(int go)
+{
+	char name[128], byte;
+	struct fixture own;
+
+	if (read(go, &byte, 1) != 1)
+		return 1;
+	fixture_open(&own, "host:sync");
+	snprintf(name, sizeof(name), "%s", path_of("parents"));
+	if (philox_context_set_journal(own.context, name) != PHILOX_ERROR_FILE)
+		return 2;
+	if (!strstr(philox_error_message(), "is a fork of: put %p"))
+		return 3;
+	if (philox_context_set_journal(own.context, path_of("childs")))
+		return 4;
+	fixture_close(&own);
+	return 0;
+}
+
+/* While the parent writes, and when it has ended: the file is its own. */
+PROMISE(journal, of_a_parent_is_not_written_by_its_children)
+{
+	for (int ended = 0; ended < 2; ended++) {
+		int go[2], status;
+		char *before, *after;
+		pid_t child;
+
+		OK(philox_context_set_journal(f->context, path_of("parents")));
+		make_region(f, ended ? "one" : "other");
+		cr_assert(!pipe(go));
+		child = fork();
+		if (!child)
+			_exit(try_in_child(go[0]));
+		if (ended)
+			OK(philox_context_set_journal(f->context, NULL));
+		before = read_file("parents");
+		cr_assert_eq(write(go[1], "", 1), 1);
+		cr_assert_eq(waitpid(child, &status, 0), child);
+		cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "%d",
+			  WEXITSTATUS(status));
+		after = read_file("parents");
+		cr_assert_str_eq(before, after);
+		HAS("childs", "context digest");
+		OK(philox_context_set_journal(f->context, NULL));
+		free(before);
+		free(after);
+		close(go[0]);
+		close(go[1]);
+	}
+}
+
+/* A child that was made without fork() keeps all descriptors. */
+PROMISE(journal, that_has_ended_may_begin_again_beside_a_child_that_lives)
+{
+	pid_t child;
+
+	OK(philox_context_set_journal(f->context, path_of("again")));
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (!child)
+		for (;;)
+			pause();
+	OK(philox_context_set_journal(f->context, NULL));
+	OK(philox_context_set_journal(f->context, path_of("again")));
+	OK(philox_context_set_journal(f->context, NULL));
+	cr_assert(child > 0 && !kill(child, SIGKILL));
+	cr_assert_eq(waitpid(child, NULL, 0), child);
+}
+
+/* --- and links ------------------------------------------------------------ */
+
+PROMISE(journal, does_not_empty_what_a_link_leads_to)
+{
+	char link[128], target[128];
+	int file;
+
+	snprintf(link, sizeof(link), "%s", path_of("link"));
+	snprintf(target, sizeof(target), "%s", path_of("target"));
+	file = open(target, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	cr_assert(file >= 0 && write(file, "theirs", 6) == 6);
+	close(file);
+	cr_assert(!symlink(target, link));
+	FAILS(philox_context_set_journal(f->context, link), PHILOX_ERROR_FILE);
+	NAMES("it is a link to a file");
+	HAS("target", "theirs");
+	unlink(target);
+	FAILS(philox_context_set_journal(f->context, link), PHILOX_ERROR_FILE);
+	cr_assert(access(target, F_OK), "made by way of a link");
+	unlink(link);
+	cr_assert(!symlink("/dev/null", link));
+	OK(philox_context_set_journal(f->context, link));
+	OK(philox_context_set_journal(f->context, NULL));
+	unlink(link);
+}
+
+PROMISE(journal, to_a_descriptor_is_written_where_it_stands)
+{
+	char path[64];
+	int file = open(path_of("open"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	cr_assert(file >= 0 && write(file, "before\n", 7) == 7);
+	snprintf(path, sizeof(path), "/dev/fd/%d", file);
+	OK(philox_context_set_journal(f->context, path));
+	OK(philox_context_set_journal(f->context, NULL));
+	HAS("open", "before\nphilox journal 1\n");
+	cr_assert_eq(write(file, "after\n", 6), 6);
+	HAS("open", "context digest");
+	close(file);
+}
+
+PROMISE(journal, is_for_its_owner_alone)
+{
+	struct stat about;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s", path_of("new"));
+	unlink(path);
+	OK(philox_context_set_journal(f->context, path));
+	OK(philox_context_set_journal(f->context, NULL));
+	cr_assert(!stat(path, &about) && (about.st_mode & 0777) == 0600,
+		  "it has states");
 }
 
 /* Whether the ticket is kept is that of the group, not of its first pass. */
