@@ -110,7 +110,7 @@ enum philox_status check_quiet(struct philox_context *context)
 		status = capture_quiet(capture);
 	if (status == PHILOX_OK && graphs->own)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "a capture that philox_capture_begin() "
-				    "began is under way");
+				    "a capture that philox began is under "
+				    "way");
 	return status == PHILOX_OK ? pools_quiet(context->graphs) : status;
 }

@@ -158,8 +158,8 @@ static enum philox_status check_captures(struct philox_context *context)
 		capture = capture->next;
 	if (context->graphs->own)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "a capture that philox_capture_begin() "
-				    "began is under way");
+				    "a capture that philox began is under "
+				    "way");
 	else if (capture)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "capture %" PRIu64

@@ -675,7 +675,8 @@ GRAPH_PROMISE(save, is_refused_while_a_capture_is_in_progress)
 
 	record_begin(f);
 	if (!f->own)
-		refused(f, text, PHILOX_ERROR_BUSY, "philox_capture_begin()");
+		refused(f, text, PHILOX_ERROR_BUSY,
+			"a capture that philox began is under way");
 	captured_forward(f, layer, 0, array);
 	refused(f, text, PHILOX_ERROR_BUSY, "layer");
 	NAMES("capture");

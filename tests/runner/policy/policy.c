@@ -421,6 +421,42 @@ RUNNER_PROMISE(runner_policy, warms_up_before_a_recording_only)
 	FAILS(try_call(&layer, &call), PHILOX_ERROR_STATE);
 }
 
+/* Before its first pass nothing but philox knows of the capture. */
+static enum philox_status save_in_recording(void *user, struct philox_run *run)
+{
+	struct fixture *f = user;
+	char *text;
+
+	if (philox_run_kind(run) == PHILOX_CALL_RECORD) {
+		FAILS(philox_context_save_text(f->context, &text, NULL),
+		      PHILOX_ERROR_BUSY);
+		NAMES("a capture that philox began is under way");
+	}
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_policy,
+	       a_save_in_a_recording_is_refused_and_breaks_nothing)
+{
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_function *function;
+	enum philox_call_kind kind = PHILOX_CALL_EAGER;
+
+	options.name = "saves";
+	options.body = save_in_recording;
+	options.user = f;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	for (int i = 0; i < 5 && kind != PHILOX_CALL_REPLAY; i++) {
+		OK(philox_function_call(function, &call));
+		kind = call.kind;
+	}
+	cr_assert_eq(kind, PHILOX_CALL_REPLAY);
+	OK(philox_function_destroy(function));
+}
+
 /* --- captures that break -------------------------------------------------- */
 
 enum breakage { ALLOCATES, SYNCHRONIZES, FORKS, ENDS, BREAKAGES };
