@@ -219,6 +219,33 @@ enum philox_status set_read_text(const char *path, uint64_t rank,
 				 const struct set_end *expected,
 				 struct saved *saved, struct set_end *end);
 
+struct step;
+
+/* What the texts so far say: see Note [Texts of one step]. */
+struct steps {
+	struct step *steps; /* in order of region and stages */
+	size_t n;
+};
+
+/*
+ * A manifest in the making, for texts that come in order of rank and are to be
+ * at a path. draft_add() takes how the next one ends, if it is of one step with
+ * those before: ERROR_MISMATCH, ERROR_MEMORY. draft_add_text() reads it, too,
+ * and wants it to be that of the next rank: the errors of set_read_text().
+ * set_write() of its set writes the manifest; draft_finish() ends it.
+ */
+struct draft {
+	struct set set; /* with borrowed names */
+	struct steps steps;
+	const char *path;
+};
+
+enum philox_status draft_add(struct draft *draft, const struct saved *saved,
+			     const struct set_end *end);
+enum philox_status draft_add_text(struct draft *draft, const char *text,
+				  size_t size);
+void draft_finish(struct draft *draft);
+
 /*
  * set_seal() reads the texts of all ranks of a mesh that was taken without its
  * coordinates, and writes the manifest: the errors of philox_mesh_seal().

@@ -166,28 +166,40 @@ static enum philox_status check_place(const struct saved *saved,
 	return PHILOX_OK;
 }
 
+static enum philox_status read_text_of(const char *text, size_t size,
+				       uint64_t rank,
+				       const struct philox_mesh *mesh,
+				       const struct set_end *expected,
+				       struct saved *saved, struct set_end *end)
+{
+	enum philox_status status = save_read(text, size, saved);
+	struct set_end found;
+
+	if (status != PHILOX_OK)
+		return status;
+	found = end_of(text, size);
+	status = check_end(&found, expected);
+	if (status == PHILOX_OK)
+		status = check_place(saved, mesh, rank);
+	if (status != PHILOX_OK)
+		saved_finish(saved);
+	else if (end)
+		*end = found;
+	return status;
+}
+
 static enum philox_status read_file_of(const char *path, uint64_t rank,
 				       const struct philox_mesh *mesh,
 				       const struct set_end *expected,
 				       struct saved *saved, struct set_end *end)
 {
-	struct set_end found;
 	struct text text;
 	enum philox_status status = file_read(path, &save_file, &text);
 
 	if (status != PHILOX_OK)
 		return status; /* which names the file */
-	status = save_read(text.bytes, text.size, saved);
-	if (status == PHILOX_OK) {
-		found = end_of(text.bytes, text.size);
-		status = check_end(&found, expected);
-		if (status == PHILOX_OK)
-			status = check_place(saved, mesh, rank);
-		if (status != PHILOX_OK)
-			saved_finish(saved);
-	}
-	if (status == PHILOX_OK && end)
-		*end = found;
+	status = read_text_of(text.bytes, text.size, rank, mesh, expected,
+			      saved, end);
 	return text_done(&text, path, status);
 }
 
@@ -213,12 +225,6 @@ struct step {
 	uint64_t key, stages; /* which region this is */
 	uint64_t rank;        /* whose text */
 	uint64_t seed, offset, serial;
-};
-
-/* What the texts so far say. */
-struct steps {
-	struct step *steps; /* in order of region and stages */
-	size_t n;
 };
 
 static int compare_steps(const void *a, const void *b)
@@ -339,41 +345,69 @@ static enum philox_status add_end(struct set *set, const struct set_end *end)
 	return PHILOX_OK;
 }
 
-static enum philox_status find_ends(struct set *set, const char *path,
-				    uint64_t world)
+enum philox_status draft_add(struct draft *draft, const struct saved *saved,
+			     const struct set_end *end)
 {
-	enum philox_status status = PHILOX_OK;
-	struct steps steps = {NULL, 0};
+	enum philox_status status =
+		add_steps(&draft->steps, saved, draft->path);
 
-	while (status == PHILOX_OK && set->n < world) {
+	return status == PHILOX_OK ? add_end(&draft->set, end) : status;
+}
+
+enum philox_status draft_add_text(struct draft *draft, const char *text,
+				  size_t size)
+{
+	struct saved saved;
+	struct set_end end;
+	enum philox_status status =
+		read_text_of(text, size, draft->set.n, &draft->set.mesh, NULL,
+			     &saved, &end);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "'%s.%zu': ", draft->path,
+				     draft->set.n);
+	status = draft_add(draft, &saved, &end);
+	saved_finish(&saved);
+	return status;
+}
+
+void draft_finish(struct draft *draft)
+{
+	free(draft->steps.steps);
+	free(draft->set.ends);
+}
+
+static enum philox_status add_files(struct draft *draft)
+{
+	const uint64_t world = mesh_world(&draft->set.mesh);
+	enum philox_status status = PHILOX_OK;
+
+	while (status == PHILOX_OK && draft->set.n < world) {
 		struct set_end end;
 		struct saved saved;
 
-		status = set_read_text(path, set->n, &set->mesh, NULL, &saved,
-				       &end);
+		status = set_read_text(draft->path, draft->set.n,
+				       &draft->set.mesh, NULL, &saved, &end);
 		if (status != PHILOX_OK)
 			break;
-		status = add_steps(&steps, &saved, path);
+		status = draft_add(draft, &saved, &end);
 		saved_finish(&saved);
-		if (status == PHILOX_OK)
-			status = add_end(set, &end);
 	}
-	free(steps.steps);
 	return status;
 }
 
 enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
 {
-	struct set set = {.mesh = *mesh}; /* with the caller's names */
+	struct draft draft = {.set.mesh = *mesh, .path = path};
 	struct text text;
 	enum philox_status status = file_check(path);
 
 	if (status == PHILOX_OK)
-		status = find_ends(&set, path, mesh_world(mesh));
+		status = add_files(&draft);
 	if (status == PHILOX_OK)
-		status = set_write(&set, &text);
+		status = set_write(&draft.set, &text);
 	if (status == PHILOX_OK)
 		status = text_put(&text, (struct text_target){.path = path});
-	free(set.ends);
+	draft_finish(&draft);
 	return status;
 }

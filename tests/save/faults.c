@@ -217,7 +217,7 @@ static void fails_everywhere(const struct writer *writer)
 	faults_try(write_it, writer, &none);
 	cr_assert(!none.result, "%s: %s", writer->name, none.message);
 	made = file_text(writer->path);
-	for (int fault = FAULT_ERROR; fault < FAULTS; fault++) {
+	for (int fault = FAULT_ERROR; fault <= FAULT_KILL; fault++) {
 		unsigned at = 0;
 
 		while (try_fault(writer, (enum fault)fault, at, made))

@@ -12,10 +12,11 @@ enum fault {
 	FAULT_ERROR,     /* the call is not made, and gives EIO */
 	FAULT_INTERRUPT, /* likewise, EINTR */
 	FAULT_NOTHING,   /* from then on each write() takes nothing: 0 */
-	FAULT_KILL       /* the job is killed before the call is made */
+	FAULT_KILL,      /* the job is killed before the call is made */
+	FAULT_SIGNAL     /* SIGINT comes before the call is made */
 };
 
-enum { FAULTS = FAULT_KILL + 1 };
+enum { FAULTS = FAULT_SIGNAL + 1 };
 
 struct fault_run {
 	enum fault fault;

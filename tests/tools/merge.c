@@ -220,6 +220,9 @@ PROMISE(merge_tool, writes_nothing_after_an_error)
 	REFUSES(1, "'none'", "none", "new", "--mesh", "data=3");
 	REFUSES(1, "'old.1': the text of rank 1 of 2", "old.1", "new", "--mesh",
 		"data=2");
+	put_text("plan", "philox plan 1\nlibrary");
+	REFUSES(1, "'plan' is a plan: give the manifest of a set", "plan",
+		"new", "--mesh", "data=3");
 	put_text("new.1", "of somebody");
 	cr_assert_eq(RUN(merge, "old", "new", "--mesh", "data=2"), 1);
 	SAID("'new.1' is there already");
@@ -249,6 +252,8 @@ static const struct {
 	{"--mesh", "data=0", "--mesh '0': must be a whole number from 1"},
 	{"--mesh", "data=2,data=2", "axes 0 and 1 are both named 'data'"},
 	{"--mesh", "=2", "the name of axis 0 is empty"},
+	{"--mesh", "data=4000000000",
+	 "has 4000000000 ranks, and a set that is made has at most 1048576"},
 	{"--mesh", "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1", "more than 8 axes"},
 	{"--place", "block", "must be like 'block.*=pipe:0'"},
 	{"--place", "block=pipe", "must be like 'block.*=pipe:0'"},

@@ -110,8 +110,13 @@ int written_read(const char *command, const char *path,
 		 struct written *written);
 void written_finish(struct written *written);
 
-/* written_kind_name() is what a file is called: "saved context". */
+/*
+ * written_kind_name() is what a file is called: "saved context".
+ * written_kind_at() says it of a file by its first line alone; NULL: it is none
+ * of these.
+ */
 const char *written_kind_name(const struct written *written);
+const char *written_kind_at(const char *path);
 
 /*
  * written_words() splits an event into words and returns how many there are;

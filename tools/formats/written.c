@@ -286,19 +286,41 @@ void written_finish(struct written *written)
 	memset(written, 0, sizeof(*written));
 }
 
+static const struct {
+	const char *start, *name;
+} kinds[] = {
+	[WRITTEN_CONTEXT] = {SAVE_START, "saved context"},
+	[WRITTEN_SET] = {SET_START, "set of saved contexts"},
+	[WRITTEN_JOURNAL] = {JOURNAL_START, "journal"},
+	[WRITTEN_POOL] = {POOL_START, "snapshot of a pool"},
+	[WRITTEN_PLAN] = {PLAN_START, "plan"},
+	[WRITTEN_RUNNER] = {RUNNER_START, "snapshot of a runner"},
+	[WRITTEN_OUTPUTS] = {OUTPUTS_START, "file of saved outputs"},
+};
+
 const char *written_kind_name(const struct written *written)
 {
-	static const char *const names[] = {
-		[WRITTEN_CONTEXT] = "saved context",
-		[WRITTEN_SET] = "set of saved contexts",
-		[WRITTEN_JOURNAL] = "journal",
-		[WRITTEN_POOL] = "snapshot of a pool",
-		[WRITTEN_PLAN] = "plan",
-		[WRITTEN_RUNNER] = "snapshot of a runner",
-		[WRITTEN_OUTPUTS] = "file of saved outputs",
-	};
+	return kinds[written->kind].name;
+}
 
-	return names[written->kind];
+/* Of a file that begins with none of no starts, one piece is read. */
+const char *written_kind_at(const char *path)
+{
+	static const char *const starts[] = {NULL};
+	static const struct file_kind kind = {starts, UINT64_MAX};
+	struct written first = {0};
+	const char *name = NULL;
+	struct text text;
+
+	if (file_read(path, &kind, &text) != PHILOX_OK)
+		return NULL;
+	first.text = text.bytes;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].start &&
+		    starts_with(&first, text.size, kinds[i].start))
+			name = kinds[i].name;
+	free(text.bytes);
+	return name;
 }
 
 /* --- words ---------------------------------------------------------------- */

@@ -4,11 +4,13 @@
 #include "tools/merge/merge.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
 #include "lib/text/text.h"
 #include "tools/cli/cli.h"
+#include "tools/formats/formats.h"
 #include "tools/tools.h"
 
 static void print_sum(const struct merge_job *job)
@@ -47,18 +49,100 @@ static int merge_opened(struct merge_job *job)
 	return status;
 }
 
+/* A text of another kind is called by its name. */
+static int refuse_source(const char *path, enum philox_status status)
+{
+	const char *kind = status == PHILOX_ERROR_INVALID
+				   ? written_kind_at(path)
+				   : NULL;
+
+	if (kind)
+		complain("merge",
+			 "'%s' is a %s: give the manifest of a set, or the "
+			 "context of a single process",
+			 path, kind);
+	else
+		complain("merge", "%s", philox_error_message());
+	return 1;
+}
+
 static int merge_paths(struct merge_job *job)
 {
+	enum philox_status opened;
 	int status;
 
 	if (file_check(job->new_path) != PHILOX_OK)
 		return complain("merge", "%s", philox_error_message());
-	if (source_open(job->old_path, &job->source) != PHILOX_OK) {
-		complain("merge", "%s", philox_error_message());
-		return 1;
-	}
+	opened = source_open(job->old_path, &job->source);
+	if (opened != PHILOX_OK)
+		return refuse_source(job->old_path, opened);
 	status = merge_opened(job);
 	source_close(&job->source);
+	return status;
+}
+
+/* --- signals and progress ------------------------------------------------- */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
+
+static volatile sig_atomic_t came;
+
+static void note_signal(int number)
+{
+	came = number;
+}
+
+int merge_signal(void)
+{
+	return came;
+}
+
+void merge_progress(const char *name, int second, uint64_t n, uint64_t of)
+{
+	const double part = (double)n / (double)of;
+	char detail[64];
+
+	snprintf(detail, sizeof(detail), "text %" PRIu64 " of %" PRIu64, n + 1,
+		 of);
+	progress_show(&(struct progress){.name = name,
+					 .part = part,
+					 .whole = (second + part) / 2,
+					 .detail = detail});
+}
+
+/* Whoever has a signal ignored, as nohup does, goes on ignoring it. */
+static void watch_signals(struct sigaction before[SIGNALS])
+{
+	const struct sigaction noted = {.sa_handler = note_signal};
+
+	came = 0;
+	for (int i = 0; i < SIGNALS; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &noted, NULL);
+	}
+}
+
+/* Then the process ends as if nobody had waited. */
+static void leave_signals(const struct sigaction before[SIGNALS])
+{
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &before[i], NULL);
+	progress_end();
+	if (came)
+		raise(came);
+}
+
+static int merge_watched(struct merge_job *job)
+{
+	struct sigaction before[SIGNALS];
+	int status;
+
+	watch_signals(before);
+	status = merge_paths(job);
+	leave_signals(before);
 	return status;
 }
 
@@ -82,7 +166,8 @@ static const char usage[] =
 	"NEW must not exist. Shared regions continue bit for bit. A region that\n"
 	"differs along an axis whose size changes continues at the old coordinates\n"
 	"and starts fresh at new ones. If it has tickets pending, nothing is\n"
-	"written.\n"
+	"written. After an error or an interrupt nothing is left, and what a killed\n"
+	"one leaves, the next save into that folder removes.\n"
 	"\n"
 	"  --mesh AXES     axes and sizes of the new mesh, in order, as in\n"
 	"                  data=2,pipe=4:stages ('' for no axes); axes whose names\n"
@@ -120,7 +205,7 @@ int tool_merge(int argc, char **argv)
 	if (status < 0) {
 		job.old_path = argv[optind];
 		job.new_path = argv[optind + 1];
-		status = merge_paths(&job);
+		status = merge_watched(&job);
 	}
 	merge_free_rules(&job.places);
 	merge_free_rules(&job.differs);

@@ -80,4 +80,15 @@ int merge_place(struct merge_job *job);
 /* merge_write() writes the new set, all of it or nothing. */
 int merge_write(struct merge_job *job);
 
+/*
+ * merge_signal() is the signal that wants the command to end, or 0: it ends
+ * when nothing of it is left. merge_progress() says how far it is: in which of
+ * two parts of the work, 0 or 1, and after how many of its texts.
+ */
+int merge_signal(void);
+void merge_progress(const char *name, int second, uint64_t n, uint64_t of);
+
+/* The most ranks of a new mesh: each has a file of its own. */
+#define MERGE_RANKS_MAX (UINT64_C(1) << 20)
+
 #endif

@@ -135,6 +135,9 @@ int merge_survey(struct merge_job *job)
 	for (uint64_t rank = 0; !result && rank < world; rank++) {
 		struct saved saved;
 
+		if (merge_signal())
+			return 1;
+		merge_progress("reading", 0, rank, world);
 		if (source_text(&job->source, rank, &saved) != PHILOX_OK) {
 			complain("merge", "%s", philox_error_message());
 			return 1;

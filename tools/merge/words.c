@@ -63,6 +63,11 @@ int merge_take_mesh(struct merge_job *job)
 	if (!status && philox_mesh_check(&job->to) != PHILOX_OK)
 		status = complain_value("merge", "mesh", job->given_mesh, "%s",
 					philox_error_message());
+	if (!status && mesh_world(&job->to) > MERGE_RANKS_MAX)
+		status = complain_value("merge", "mesh", job->given_mesh,
+					"has %" PRIu64 " ranks, and a set that "
+					"is made has at most %" PRIu64,
+					mesh_world(&job->to), MERGE_RANKS_MAX);
 	return status;
 }
 

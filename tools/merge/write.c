@@ -2,14 +2,22 @@
  * tools/merge/write.c - writing a new set, all of it or nothing
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/mesh/mesh.h"
+#include "lib/text/group.h"
 #include "lib/text/text.h"
 #include "lib/save/save.h"
 #include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
+
+/* Where the new set goes: its files, and its manifest in the making. */
+struct merge_output {
+	struct file_group *group;
+	struct draft draft;
+};
 
 /* --- one rank ------------------------------------------------------------- */
 
@@ -68,22 +76,27 @@ static void count_fresh(struct merge_job *job, const struct merge *merge)
 	}
 }
 
-static enum philox_status write_made(const struct merge_job *job, uint64_t rank,
+/* Reads it again, as a load would: what cannot be read is not written. */
+static enum philox_status write_made(struct merge_output *output, uint64_t rank,
 				     const struct saved *made)
 {
-	char *path = set_path(job->new_path, rank);
+	char suffix[24];
 	struct text text;
-	enum philox_status status = PHILOX_ERROR_MEMORY;
+	enum philox_status status = save_write(made, &text);
 
-	if (path)
-		status = save_write(made, &text);
+	if (status != PHILOX_OK)
+		return status;
+	status = draft_add_text(&output->draft, text.bytes, text.size);
+	snprintf(suffix, sizeof(suffix), ".%" PRIu64, rank);
 	if (status == PHILOX_OK)
-		status = text_put(&text, (struct text_target){.path = path});
-	free(path);
+		status = file_group_add(output->group, suffix, text.bytes,
+					text.size);
+	free(text.bytes);
 	return status;
 }
 
-static enum philox_status write_rank(struct merge_job *job, uint64_t rank)
+static enum philox_status write_rank(struct merge_job *job, uint64_t rank,
+				     struct merge_output *output)
 {
 	struct saved wanted, made;
 	struct merge merge;
@@ -94,7 +107,7 @@ static enum philox_status write_rank(struct merge_job *job, uint64_t rank)
 	status = source_merge(&job->source, &wanted, &merge, &made);
 	if (status == PHILOX_OK) {
 		count_fresh(job, &merge);
-		status = write_made(job, rank, &made);
+		status = write_made(output, rank, &made);
 		merge_finish(&merge);
 		saved_finish(&made);
 	}
@@ -130,34 +143,65 @@ static int check_all_absent(const struct merge_job *job)
 	return status;
 }
 
-static void remove_written(const struct merge_job *job, uint64_t n)
+static enum philox_status write_manifest(struct merge_output *output)
 {
-	for (uint64_t rank = 0; rank < n; rank++) {
-		char *path = set_path(job->new_path, rank);
+	struct text text;
+	enum philox_status status = set_write(&output->draft.set, &text);
 
-		if (path)
-			unlink(path);
-		free(path);
-	}
+	if (status != PHILOX_OK)
+		return status;
+	status = file_group_add(output->group, "", text.bytes, text.size);
+	free(text.bytes);
+	return status;
 }
 
-int merge_write(struct merge_job *job)
+/* Until a signal comes: then the caller finds that it has come. */
+static enum philox_status write_all_ranks(struct merge_job *job,
+					  struct merge_output *output)
 {
-	uint64_t world = mesh_world(&job->to), n = 0;
+	const uint64_t world = mesh_world(&job->to);
 	enum philox_status status = PHILOX_OK;
 
-	if (check_all_absent(job))
-		return 1;
-	while (status == PHILOX_OK && n < world) {
-		status = write_rank(job, n);
-		n += status == PHILOX_OK;
+	for (uint64_t rank = 0;
+	     status == PHILOX_OK && rank < world && !merge_signal(); rank++) {
+		merge_progress("writing", 1, rank, world);
+		status = write_rank(job, rank, output);
 	}
-	mesh_go(&job->to, 0);
-	if (status == PHILOX_OK)
-		status = set_seal(&job->to, job->new_path);
-	if (status == PHILOX_OK)
-		return 0;
-	complain("merge", "%s", philox_error_message());
-	remove_written(job, n);
-	return 1;
+	if (status == PHILOX_OK && !merge_signal())
+		status = write_manifest(output);
+	return status;
+}
+
+/* All of it, or nothing: the group ends in either way. */
+static enum philox_status write_group(struct merge_job *job,
+				      struct merge_output *output)
+{
+	enum philox_status status;
+
+	output->draft.set.mesh = job->to; /* at rank 0, as it was taken */
+	status = write_all_ranks(job, output);
+	if (status == PHILOX_OK && !merge_signal())
+		status = file_group_end(output->group);
+	else
+		file_group_drop(output->group);
+	draft_finish(&output->draft);
+	if (status != PHILOX_OK)
+		complain("merge", "%s", philox_error_message());
+	return status;
+}
+
+/* What a killed merge has left is gone before it is looked for. */
+int merge_write(struct merge_job *job)
+{
+	struct merge_output output = {.draft.path = job->new_path};
+
+	if (file_group_begin(job->new_path, &output.group) != PHILOX_OK) {
+		complain("merge", "%s", philox_error_message());
+		return 1;
+	}
+	if (check_all_absent(job)) {
+		file_group_drop(output.group);
+		return 1;
+	}
+	return write_group(job, &output) != PHILOX_OK || merge_signal();
 }
