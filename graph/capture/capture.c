@@ -182,6 +182,9 @@ static void free_reads(struct capture *capture)
 		arena_free(&capture->graphs->cells, &capture->reads[i].cell);
 	}
 	free(capture->reads);
+	for (uint32_t i = 0; i < capture->n_sets; i++)
+		capture->sets[i].generator->reads--;
+	free(capture->sets);
 }
 
 static void free_params(struct capture *capture)

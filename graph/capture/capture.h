@@ -370,6 +370,15 @@ struct state_read {
 	struct arena_block cell;
 };
 
+/* A generator's offset that each launch sets. */
+struct state_set {
+	struct philox_generator *generator;
+	uint32_t before; /* the pass it comes before */
+	uint32_t reads;  /* copies of states that come before it */
+	struct philox_state state;
+	uint64_t was; /* the offset before, in the launch that is claimed */
+};
+
 /*
  * Conditional nodes and their bodies: see Note [Bodies] in
  * graph/capture/capture.h.
@@ -419,6 +428,8 @@ struct capture {
 	uint32_t capacity;        /* of passes */
 	struct state_read *reads; /* in order of recording */
 	uint32_t n_reads;
+	struct state_set *sets; /* in order of recording */
+	uint32_t n_sets;
 	struct captured_param *params; /* in order of recording */
 	uint32_t n_params;
 	struct conditional_node *nodes; /* in order of recording */
@@ -734,6 +745,10 @@ enum philox_status passes_read(struct philox_generator *generator,
 			       philox_stream stream,
 			       const struct capture_info *info,
 			       struct philox_state *to);
+enum philox_status passes_set(struct philox_generator *generator,
+			      philox_stream stream,
+			      const struct capture_info *info,
+			      struct philox_state state);
 
 /* --- passes.c: views of captured passes that draw one iteration ----------- */
 

@@ -558,6 +558,60 @@ enum philox_status passes_read(struct philox_generator *generator,
 	return PHILOX_OK;
 }
 
+/* --- setting a generator's state -------------------------------------------- */
+
+/* The host does it at each launch, which restarts no regions. */
+static enum philox_status check_seed(const struct philox_generator *generator,
+				     struct philox_state state)
+{
+	if (state.seed == generator->state.seed)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "generator state: seed is %016" PRIx64
+			  ", and the generator has %016" PRIx64
+			  ": a launch moves a generator and does not seed it",
+			  state.seed, generator->state.seed);
+}
+
+static enum philox_status check_set(const struct capture *capture, uint64_t id)
+{
+	if (bodies_find(capture, id) == CAPTURED_NO_BODY)
+		return capture_check_sealing(capture);
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "generator state: the stream captures the body of a "
+			  "conditional node, and the host, which sets the "
+			  "state, does not know whether that runs");
+}
+
+enum philox_status passes_set(struct philox_generator *generator,
+			      philox_stream stream,
+			      const struct capture_info *info,
+			      struct philox_state state)
+{
+	struct capture *capture;
+	enum philox_status status = check_seed(generator, state);
+
+	capture_reap(generator->context->graphs);
+	if (status == PHILOX_OK)
+		status = capture_get(generator->context->graphs, info, stream,
+				     &capture);
+	if (status == PHILOX_OK)
+		status = check_set(capture, info->id);
+	if (status == PHILOX_OK && !array_grow(&capture->sets, capture->n_sets,
+					       1, sizeof(*capture->sets)))
+		status = status_set(PHILOX_ERROR_MEMORY,
+				    "no memory for a captured state");
+	if (status != PHILOX_OK)
+		return status;
+	capture->sets[capture->n_sets++] =
+		(struct state_set){.generator = generator,
+				   .before = capture->n_passes,
+				   .reads = capture->n_reads,
+				   .state = state};
+	generator->reads++;
+	return PHILOX_OK;
+}
+
 enum philox_status passes_live(const struct philox_pass *pass)
 {
 	struct capture *capture;

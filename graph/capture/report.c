@@ -54,8 +54,8 @@ static void post_unannounced(const struct capture *capture, const char *name,
 /* If the first pass failed, its head remains: the graph keeps it. */
 static int is_empty(const struct capture *capture)
 {
-	return !capture->n_passes && !capture->n_reads && !capture->n_params &&
-	       !capture->n_nodes;
+	return !capture->n_passes && !capture->n_reads && !capture->n_sets &&
+	       !capture->n_params && !capture->n_nodes;
 }
 
 static void journal_check(const struct capture *capture, const char *what,

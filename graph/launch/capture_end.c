@@ -132,6 +132,29 @@ static int has_ended(const struct own_capture *own,
 	       (info->status == PHILOX_CAPTURE_ACTIVE && own->id != info->id);
 }
 
+static int is_recording(struct philox_device *device,
+			const struct own_capture *own)
+{
+	const struct status_message kept = status_kept();
+	struct capture_info info;
+	int records = pthread_equal(own->thread, pthread_self()) &&
+		      device_capture_info(device, own->stream, &info) ==
+			      PHILOX_OK &&
+		      !has_ended(own, &info);
+
+	status_restore(&kept);
+	return records;
+}
+
+uint64_t own_here(struct philox_context *context)
+{
+	const struct own_capture *own = context->graphs->own;
+
+	while (own && !is_recording(context->device, own))
+		own = own->next;
+	return own ? own->id : 0;
+}
+
 static enum philox_status find_origin(struct graph_context *graphs,
 				      philox_stream stream,
 				      const struct capture_info *info,

@@ -37,8 +37,13 @@ static void write_use(const struct philox_graph *graph,
 void journal_claimed(const struct philox_graph *graph,
 		     const struct launch *launch)
 {
+	const struct capture *capture = graph->capture;
+
 	if (!graph->context->recorded)
 		return;
+	for (uint32_t i = 0; i < capture->n_sets; i++)
+		journal_generator_at(capture->sets[i].generator, "move",
+				     capture->sets[i].state);
 	journal_write(graph->context,
 		      "launch-begin graph %s sequence %" PRIu64 " uses %u",
 		      journal_name(graph->name).text, graph->sequence + 1,

@@ -203,13 +203,18 @@ static void blame(struct philox_graph *graph, uint32_t index,
 		graph->blame.ticket = use->ticket;
 }
 
+/* How far a claim has come among what is captured beside passes. */
+struct beside {
+	uint32_t read, set;
+};
+
 /* Writes the states that generators have just before a use. */
 static void read_generators(struct philox_graph *graph, uint32_t before,
-			    uint32_t *read)
+			    uint32_t end, uint32_t *read)
 {
 	const struct capture *capture = graph->capture;
 
-	for (; *read < capture->n_reads; ++*read) {
+	for (; *read < end; ++*read) {
 		const struct state_read *of = &capture->reads[*read];
 
 		if (of->before > before)
@@ -218,13 +223,71 @@ static void read_generators(struct philox_graph *graph, uint32_t before,
 	}
 }
 
-/* Takes back the claims before the use that was refused, newest first. */
+/* Sets and reads generators as captured just before a use, in order. */
+static void visit_generators(struct philox_graph *graph, uint32_t before,
+			     struct beside *at)
+{
+	const struct capture *capture = graph->capture;
+
+	for (; at->set < capture->n_sets; at->set++) {
+		struct state_set *set = &capture->sets[at->set];
+
+		if (set->before > before)
+			break;
+		read_generators(graph, before, set->reads, &at->read);
+		set->was = set->generator->state.offset;
+		generator_move(set->generator, set->state.offset);
+	}
+	read_generators(graph, before, capture->n_reads, &at->read);
+}
+
+/* Before the first claim: no set changes a seed. */
+static enum philox_status check_sets(const struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+
+	for (uint32_t i = 0; i < capture->n_sets; i++) {
+		const struct state_set *set = &capture->sets[i];
+
+		if (set->generator->state.seed == set->state.seed)
+			continue;
+		return status_set(
+			PHILOX_ERROR_MISMATCH,
+			"'%s' sets the offset of a generator of seed "
+			"%016" PRIx64 ", which has the seed %016" PRIx64
+			" by now: capture it again",
+			graph->name, set->state.seed,
+			set->generator->state.seed);
+	}
+	return PHILOX_OK;
+}
+
+/*
+ * Takes back the claims before a use and all that was set before it, newest
+ * first.
+ */
+static void take_back(struct philox_graph *graph, struct launch *launch,
+		      uint32_t index, uint32_t n_sets)
+{
+	for (;; index--) {
+		while (n_sets &&
+		       graph->capture->sets[n_sets - 1].before == index) {
+			struct state_set *set =
+				&graph->capture->sets[--n_sets];
+
+			generator_put_back(set->generator, set->was);
+		}
+		if (!index)
+			return;
+		hold_rewind(&launch->claims[index - 1].hold);
+	}
+}
+
 static enum philox_status refuse(struct philox_graph *graph,
 				 struct launch *launch, uint32_t index,
-				 enum philox_status status)
+				 uint32_t n_sets, enum philox_status status)
 {
-	for (uint32_t i = index; i--;)
-		hold_rewind(&launch->claims[i].hold);
+	take_back(graph, launch, index, n_sets);
 	blame(graph, index, &launch->uses[index]);
 	return status_prefix(status, "'%s', pass %u: ", graph->name, index);
 }
@@ -233,11 +296,12 @@ static enum philox_status refuse(struct philox_graph *graph,
 static enum philox_status claim_each(struct philox_graph *graph,
 				     struct launch *launch, uint32_t *refused)
 {
-	uint32_t read = 0, i;
+	struct beside at = {0, 0};
+	uint32_t i;
 	enum philox_status status = PHILOX_OK;
 
 	for (i = 0; i < graph->n_uses; i++) {
-		read_generators(graph, i, &read);
+		visit_generators(graph, i, &at);
 		status = claim_use(graph, i, &launch->uses[i],
 				   &launch->claims[i].hold);
 		if (status != PHILOX_OK)
@@ -245,8 +309,8 @@ static enum philox_status claim_each(struct philox_graph *graph,
 	}
 	*refused = i;
 	if (status != PHILOX_OK)
-		return refuse(graph, launch, i, status);
-	read_generators(graph, graph->n_uses, &read);
+		return refuse(graph, launch, i, at.set, status);
+	visit_generators(graph, graph->n_uses, &at);
 	return PHILOX_OK;
 }
 
@@ -259,11 +323,14 @@ static enum philox_status claim(struct philox_graph *graph,
 	if (!graph->capture)
 		return PHILOX_OK;
 	context_lock(graph->context);
-	status = claim_each(graph, launch, &refused);
-	if (status == PHILOX_OK)
-		journal_claimed(graph, launch);
-	else
-		journal_refused(graph, refused, status);
+	status = check_sets(graph);
+	if (status == PHILOX_OK) {
+		status = claim_each(graph, launch, &refused);
+		if (status == PHILOX_OK)
+			journal_claimed(graph, launch);
+		else
+			journal_refused(graph, refused, status);
+	}
 	context_unlock(graph->context);
 	return status;
 }
@@ -276,9 +343,13 @@ static enum philox_status try_claims(struct philox_graph *graph,
 	enum philox_status status;
 
 	context_lock(graph->context);
-	status = claim_each(graph, launch, &refused);
-	for (uint32_t i = graph->n_uses; status == PHILOX_OK && i--;)
-		hold_rewind(&launch->claims[i].hold);
+	status = check_sets(graph);
+	if (status == PHILOX_OK) {
+		status = claim_each(graph, launch, &refused);
+		if (status == PHILOX_OK)
+			take_back(graph, launch, graph->n_uses,
+				  graph->capture->n_sets);
+	}
 	context_unlock(graph->context);
 	return status;
 }

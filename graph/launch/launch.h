@@ -114,6 +114,9 @@ enum philox_status own_end(struct philox_context *context, philox_stream stream,
 			   struct philox_graph **graph, uint64_t *id);
 void own_cancel(struct philox_context *context, philox_stream stream);
 
+/* The hook `here`: see lib/state/state.h. */
+uint64_t own_here(struct philox_context *context);
+
 /* own_finish() forgets all captures begun by philox_capture_begin(). */
 void own_finish(struct graph_context *graphs);
 

@@ -271,7 +271,10 @@ PHILOX_API struct philox_generator *philox_context_generator(
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID   generator is NULL
- * During capture: legal.
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          this thread records a capture
+ * During capture: not legal on a thread that records a capture which
+ * philox_capture_begin() or a runner began: launches would not seed again.
  * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_seed(
@@ -303,17 +306,73 @@ PHILOX_API enum philox_status philox_generator_get_state(
  * generator's own offset. The same seed only moves the generator, as advancing
  * does: its regions continue where they are. So a program may get a state,
  * draw, set it for a recompute and set it back, and no region repeats numbers.
+ * Tickets keep their numbers whatever is set.
+ *
  * PHILOX_REGION_SHARED regions draw from the generator itself and follow its
- * offset. Seed the generator to run again from the beginning.
+ * offset. Other regions do not: two forwards would draw the same numbers. A
+ * warning "offset set back" is logged if one of them begins a forward while the
+ * offset is set back, once for a generator. Seed the generator to run again
+ * from the beginning.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID   generator is NULL; the offset is not a multiple of 4
- * During capture: legal.
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          this thread records a capture, see below
+ * During capture: not legal on a thread that records a capture which
+ * philox_capture_begin() or a runner began: it would act once, and not at each
+ * launch. philox_generator_set_state_on() sets a state in a capture. A capture
+ * that you began yourself is not seen without its stream: the call acts at once
+ * there.
  * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_set_state(
 	struct philox_generator *generator, struct philox_state state);
+
+/*
+ * Set the state of a generator at a place of a stream: at once, or in a capture
+ * at each launch.
+ *
+ *   generator  the generator. A generator that a captured graph sets cannot be
+ *              destroyed before that graph
+ *   stream     the stream. If it is capturing, nothing is set now, and no node
+ *              is added. Each launch sets the offset on the host, in this place
+ *              among the graph's passes and copies of states
+ *   state      as for philox_generator_set_state(), in memory of the host; read
+ *              before the call returns. In a capture its seed is the
+ *              generator's: a launch does not restart regions
+ *
+ * Without a capture it does what philox_generator_set_state() does. So code
+ * that names its stream, such as a runner's body, does the same in each call.
+ * PHILOX_REGION_SHARED regions draw the same numbers in each launch if each
+ * launch sets the same offset before them.
+ *
+ * A launch that is refused moves no generator. One that fails on the device
+ * leaves the generator where the launch would have left it.
+ *
+ * A state in device memory is refused: the host reserves the numbers of a
+ * generator's regions at each call, and cannot wait for what the device has
+ * there. Stateless draws take such a state (philox_rng_fill(), philox/fill.h).
+ * So do samplers (philox_sample_states()). A table of rows has its states in
+ * device memory (philox/rows.h).
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       an argument is NULL; the offset is no multiple
+ *                              of 4; the state is in device memory
+ *   PHILOX_ERROR_UNSUPPORTED   in a capture: another seed than the generator's;
+ *                              in the body of a conditional node
+ *   PHILOX_ERROR_LIMIT         the capture has no room for the head
+ *   PHILOX_ERROR_MEMORY
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * A launch gives PHILOX_ERROR_MISMATCH if the generator has been seeded since.
+ * During capture: legal; see above.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_generator_set_state_on(
+	struct philox_generator *generator, philox_stream stream,
+	const struct philox_state *state);
 
 /*
  * Advance a generator's own offset, to reserve numbers for stateless draws.
@@ -349,7 +408,10 @@ PHILOX_API enum philox_status philox_generator_advance(
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID   generator is NULL
- * During capture: legal.
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                          this thread records a capture
+ * During capture: not legal on a thread that records a capture which
+ * philox_capture_begin() or a runner began: launches would not fold again.
  * Threads: any.
  */
 PHILOX_API enum philox_status philox_generator_fold(

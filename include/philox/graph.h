@@ -245,6 +245,7 @@ struct philox_graph_pass_info {
  *                          between prologue and epilogue; a pool of the graph
  *                          is in use (philox/pool.h)
  *   PHILOX_ERROR_STALE     a region was destroyed
+ *   PHILOX_ERROR_MISMATCH  a generator that the graph sets was seeded since
  *   PHILOX_ERROR_STATE     of a pool of the graph (philox/pool.h)
  *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
  *                          the stream is capturing

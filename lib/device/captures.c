@@ -75,6 +75,21 @@ int device_event_reached(struct philox_device *device, philox_event event)
 	return status == PHILOX_OK;
 }
 
+int device_is_memory(struct philox_device *device, const void *address)
+{
+	const struct status_message kept = status_kept();
+	enum philox_capture_mode mode;
+	enum philox_status status = device_relaxed_begin(device, &mode);
+	int is_memory = 0;
+
+	if (status == PHILOX_OK) {
+		is_memory = device->ops->is_memory(device, address);
+		device_relaxed_end(device, mode, status);
+	}
+	status_restore(&kept);
+	return is_memory;
+}
+
 /* --- conditions: setting a condition of a graph --------------------------- */
 
 /* A call, and what it points to. */

@@ -300,6 +300,11 @@ struct device_ops {
 	 * back to the device is forgotten.
 	 */
 	void (*mem_mark)(struct philox_device *, struct range, const char *);
+	/*
+	 * Not counted, legal: whether an address is in memory that the device
+	 * alone has, or would alone have if it were a GPU.
+	 */
+	int (*is_memory)(struct philox_device *, const void *);
 	/* Frees the device and everything still open on it. */
 	enum philox_status (*close)(struct philox_device *);
 };

@@ -259,6 +259,12 @@ enum philox_status device_relaxed_end(struct philox_device *device,
  */
 int device_event_reached(struct philox_device *device, philox_event event);
 
+/*
+ * device_is_memory() is 1 if an address is in memory of the device, and not in
+ * the host's, nor in memory that both read. The thread's message stays.
+ */
+int device_is_memory(struct philox_device *device, const void *address);
+
 /* --- captures.c: setting a condition of a graph --------------------------- */
 
 /*

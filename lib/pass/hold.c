@@ -101,6 +101,8 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	*state = *next_state(region);
 	if (hold->kind != HOLD_WARMUP)
 		next_state(region)->offset += reserved_by(hold);
+	if (!(region->flags & PHILOX_REGION_SHARED))
+		generator_tell_back(region);
 	keep_off(hold, region);
 	return PHILOX_OK;
 }

@@ -470,7 +470,8 @@ static void commit_outputs(struct save_plan *plan)
 void save_plan_commit(struct save_plan *plan)
 {
 	for (size_t i = 0; i < plan->lists.n_generators; i++)
-		plan->lists.generators[i]->state = plan->saved->generators[i];
+		generator_load(plan->lists.generators[i],
+			       plan->saved->generators[i]);
 	for (size_t i = 0; i < plan->lists.n_regions; i++)
 		commit_place(plan, &plan->places[i]);
 	commit_made(plan);

@@ -24,10 +24,51 @@ static void restart(struct philox_generator *generator,
 	struct philox_region *region = generator->context->regions;
 
 	generator->state = state;
+	generator->high = 0;
 	for (; region; region = region->next)
 		if (region->generator == generator)
 			region_restart(region);
 }
+
+/* --- a generator that is set back, and the regions that do not follow it --- */
+
+void generator_move(struct philox_generator *generator, uint64_t offset)
+{
+	if (offset < generator->state.offset &&
+	    generator->high < generator->state.offset)
+		generator->high = generator->state.offset;
+	generator->state.offset = offset;
+}
+
+void generator_put_back(struct philox_generator *generator, uint64_t offset)
+{
+	generator->state.offset = offset;
+}
+
+void generator_load(struct philox_generator *generator,
+		    struct philox_state state)
+{
+	generator->state = state;
+	generator->high = 0;
+}
+
+void generator_tell_back(const struct philox_region *region)
+{
+	struct philox_generator *generator = region->generator;
+
+	if (generator->state.offset >= generator->high || generator->told_back)
+		return;
+	generator->told_back = 1;
+	log_post(generator->context, PHILOX_LOG_WARNING, "offset set back",
+		 &(struct philox_log_entry){.region = region->name},
+		 "region '%s' draws new numbers, though the offset of its "
+		 "generator was set back from %" PRIu64 " to %" PRIu64
+		 ": only regions made with PHILOX_REGION_SHARED follow their "
+		 "generator's offset",
+		 region->name, generator->high, generator->state.offset);
+}
+
+/* --- making and destroying ------------------------------------------------- */
 
 static void unlink_generator(struct philox_generator *generator)
 {
@@ -88,8 +129,8 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 				    "its context");
 	else if (generator->reads)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "captured graphs copy the state of the "
-				    "generator in %zu place%s",
+				    "captured graphs copy or set the state of "
+				    "the generator in %zu place%s",
 				    generator->reads,
 				    status_s(generator->reads));
 	else if (generator->regions)
@@ -118,13 +159,37 @@ struct philox_generator *philox_context_generator(
 	return context ? context->generator : NULL;
 }
 
+/*
+ * A call without a stream acts once, also where its thread records a capture
+ * whose launches were to repeat it.
+ */
+static enum philox_status check_here(const struct philox_generator *generator,
+				     const char *why)
+{
+	struct philox_context *context = generator->context;
+	uint64_t id;
+
+	context_lock(context);
+	id = context->hooks->here(context);
+	context_unlock(context);
+	return id ? status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			       "generator: this thread records capture %" PRIu64
+			       ", %s",
+			       id, why)
+		  : PHILOX_OK;
+}
+
 /* On trial there is no restart, which regions could not be told to forget. */
 static enum philox_status check_seeding(
 	const struct philox_generator *generator)
 {
 	struct trial *trial = trial_here(generator->context);
 
-	return trial ? trial_refuse(trial, "a generator is seeded") : PHILOX_OK;
+	if (trial)
+		return trial_refuse(trial, "a generator is seeded");
+	return check_here(generator,
+			  "whose launches would not seed again: seed between "
+			  "launches");
 }
 
 /* To a seed or, with `fold`, to what the present one is with that index. */
@@ -188,7 +253,7 @@ static void set_state(struct philox_generator *generator,
 		      struct philox_state state)
 {
 	if (state.seed == generator->state.seed) {
-		generator->state.offset = state.offset;
+		generator_move(generator, state.offset);
 		journal_generator(generator, "move");
 	} else {
 		restart(generator, state);
@@ -211,6 +276,21 @@ static enum philox_status set_state_on_trial(struct philox_generator *generator,
 	return PHILOX_OK;
 }
 
+static enum philox_status set_now(struct philox_generator *generator,
+				  struct philox_state state)
+{
+	struct trial *trial = trial_here(generator->context);
+	enum philox_status status = PHILOX_OK;
+
+	context_lock(generator->context);
+	if (trial)
+		status = set_state_on_trial(generator, state, trial);
+	else
+		set_state(generator, state);
+	context_unlock(generator->context);
+	return status;
+}
+
 enum philox_status philox_generator_set_state(
 	struct philox_generator *generator, struct philox_state state)
 {
@@ -219,18 +299,72 @@ enum philox_status philox_generator_set_state(
 	if (!generator)
 		return context_null(NULL, "generator");
 	NEED_PROCESS(generator->context);
-	if (status == PHILOX_OK) {
-		struct trial *trial = trial_here(generator->context);
-
-		context_lock(generator->context);
-		if (trial)
-			status = set_state_on_trial(generator, state, trial);
-		else
-			set_state(generator, state);
-		context_unlock(generator->context);
-	}
+	if (status == PHILOX_OK)
+		status = check_here(generator,
+				    "whose launches would not set this state "
+				    "again: name the capture's stream with it");
+	if (status == PHILOX_OK)
+		status = set_now(generator, state);
 	return context_report(generator->context, status, NULL);
 }
+
+/* --- setting a state at a place of a stream -------------------------------- */
+
+/* A generator's next numbers are reserved here, and not in stream order. */
+static enum philox_status check_host(const struct philox_context *context,
+				     const struct philox_state *state)
+{
+	if (!device_is_memory(context->device, state))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "generator state: state (%p) is memory of device %s: "
+			  "the host reserves a generator's numbers, and cannot "
+			  "wait for what the device has there; fills and "
+			  "samplers take a state from device memory",
+			  (const void *)state,
+			  philox_device_name(context->device));
+}
+
+static enum philox_status set_on(struct philox_generator *generator,
+				 philox_stream stream,
+				 const struct philox_state *state)
+{
+	struct philox_context *context = generator->context;
+	struct capture_info info;
+	enum philox_status status = check_host(context, state);
+
+	if (status == PHILOX_OK)
+		status = check_offset(*state);
+	if (status != PHILOX_OK)
+		return status;
+	status = device_ask_capture(context->device, stream, &info);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "generator state: ");
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return set_now(generator, *state);
+	context_lock(context);
+	status = context->hooks->set(generator, stream, &info, *state);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status philox_generator_set_state_on(
+	struct philox_generator *generator, philox_stream stream,
+	const struct philox_state *state)
+{
+	enum philox_status status;
+
+	if (!generator)
+		return context_null(NULL, "generator");
+	if (!state)
+		return context_null(generator->context, "state");
+	NEED_PROCESS(generator->context);
+	status = set_on(generator, stream, state);
+	context_broken(generator->context, stream, status, __func__, "(none)");
+	return context_report(generator->context, status, NULL);
+}
+
+/* --- advancing -------------------------------------------------------------- */
 
 static enum philox_status advance(struct philox_state *state, uint64_t words,
 				  struct philox_state *before)

@@ -187,14 +187,20 @@ void journal_ticket(const struct philox_region *region, uint64_t serial,
 		      event, journal_name(region->name).text, serial);
 }
 
-void journal_generator(const struct philox_generator *generator,
-		       const char *event)
+void journal_generator_at(const struct philox_generator *generator,
+			  const char *event, struct philox_state state)
 {
 	journal_write(generator->context,
 		      "generator-%s generator %u seed %016" PRIx64
 		      " offset %" PRIu64,
-		      event, journal_number(generator), generator->state.seed,
-		      generator->state.offset);
+		      event, journal_number(generator), state.seed,
+		      state.offset);
+}
+
+void journal_generator(const struct philox_generator *generator,
+		       const char *event)
+{
+	journal_generator_at(generator, event, generator->state);
 }
 
 /* Words that become one name, which is cut as in journal_name(). */

@@ -81,6 +81,10 @@ enum philox_status context_null(struct philox_context *context,
  *           such call, for the end of that capture to report.
  *  read     copies a generator's state to device memory on a stream that is
  *           capturing: at each launch. On failure nothing is recorded.
+ *  set      sets a generator's state at each launch of what a stream captures.
+ *           On failure nothing is recorded.
+ *  here     returns the id of a capture that this thread has begun in the
+ *           context and is recording, or 0.
  *  quiet    whether no capture and no launch is in progress (ERROR_BUSY) and no
  *           unannounced launch is still to be reported (ERROR_UNANNOUNCED).
  *           Changes nothing.
@@ -132,6 +136,11 @@ struct context_hooks {
 				   philox_stream stream,
 				   const struct capture_info *info,
 				   struct philox_state *to);
+	enum philox_status (*set)(struct philox_generator *generator,
+				  philox_stream stream,
+				  const struct capture_info *info,
+				  struct philox_state state);
+	uint64_t (*here)(struct philox_context *context);
 	enum philox_status (*quiet)(struct philox_context *context);
 	enum philox_status (*ended)(const struct philox_pass *pass,
 				    int committed, unsigned flags, int *kept);
@@ -154,9 +163,11 @@ struct philox_generator {
 	struct philox_generator *next; /* in the context's list, an older one */
 	size_t number; /* of generators that are older than it */
 	struct philox_state state;
+	uint64_t high; /* the offset from which it was set back; 0: it was not */
+	int told_back; /* that regions do not follow it */
 	size_t regions;                   /* alive ones that use it */
 	size_t tables;                    /* the same */
-	size_t reads;                     /* captures that copy its state */
+	size_t reads; /* in captures: copies of its state, and sets of it */
 	const struct philox_region *open; /* SHARED, with an open forward */
 };
 
@@ -386,6 +397,25 @@ static inline void saved_context_release(struct saved_context released,
 	if (released.release)
 		released.release(released.saved, stream);
 }
+
+/* --- generator: the offset of a generator ---------------------------------- */
+
+/*
+ * With the context's lock. generator_move() sets an offset under the present
+ * seed, and knows whether it was set back; generator_put_back() undoes one that
+ * a launch made which was refused. generator_load() puts a saved state in.
+ */
+void generator_move(struct philox_generator *generator, uint64_t offset);
+void generator_put_back(struct philox_generator *generator, uint64_t offset);
+void generator_load(struct philox_generator *generator,
+		    struct philox_state state);
+
+/*
+ * generator_tell_back() posts to the log, once for a generator, that a region
+ * with a state of its own draws though its generator was set back: the caller
+ * may expect old numbers, which would break freshness.
+ */
+void generator_tell_back(const struct philox_region *region);
 
 /* --- region: regions as the library's parts see them ---------------------- */
 
@@ -673,9 +703,14 @@ void journal_pass(const struct philox_pass *pass, const char *event,
 void journal_ticket(const struct philox_region *region, uint64_t serial,
 		    const char *event);
 
-/* journal_generator() writes what a generator's state has become. */
+/*
+ * journal_generator() writes what a generator's state has become,
+ * journal_generator_at() what it became at a place of a launch.
+ */
 void journal_generator(const struct philox_generator *generator,
 		       const char *event);
+void journal_generator_at(const struct philox_generator *generator,
+			  const char *event, struct philox_state state);
 
 /* journal_region() writes that a region was created. */
 void journal_region(const struct philox_region *region);

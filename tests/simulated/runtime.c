@@ -187,6 +187,21 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 	return RUNTIME(mem_info, free_bytes, total_bytes);
 }
 
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+				     const void *pointer)
+{
+	struct philox_device *gpu = runtime_gpu();
+
+	gpu_call();
+	if (!gpu)
+		return runtime_error(cudaErrorMemoryAllocation);
+	*attributes = (struct cudaPointerAttributes){
+		.type = gpu->ops->is_memory(gpu, pointer)
+				? cudaMemoryTypeDevice
+				: cudaMemoryTypeUnregistered};
+	return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 {
 	void *mapped;

@@ -236,6 +236,9 @@ FAKE(cudaStreamBeginCapture, cudaStream_t stream,
      enum cudaStreamCaptureMode mode)
 FAKE(cudaThreadExchangeStreamCaptureMode, enum cudaStreamCaptureMode *mode)
 
+FAKE(cudaPointerGetAttributes, struct cudaPointerAttributes *attributes,
+     const void *pointer)
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
 	*free_bytes = 1;

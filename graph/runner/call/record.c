@@ -289,7 +289,7 @@ static int is_want(enum philox_status status)
 
 /*
  * A capture that broke says more than what the body returned, which is the
- * reason otherwise.
+ * reason otherwise. What philox refused in a capture, an eager call may do.
  */
 static enum philox_status end_badly(struct run *run, enum philox_status status,
 				    int *broke)
@@ -302,7 +302,8 @@ static enum philox_status end_badly(struct run *run, enum philox_status status,
 	if (is_whole(run)) {
 		own_cancel(context, run->stream);
 		status_restore(&kept);
-		*broke = run->refused || is_want(run->status);
+		*broke = run->refused || is_want(run->status) ||
+			 status == PHILOX_ERROR_CAPTURE_UNSUPPORTED;
 		return run->refused ? refuse_recording(run) : status;
 	}
 	*broke = 1;

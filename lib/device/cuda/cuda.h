@@ -167,6 +167,7 @@ enum philox_status cuda_is_capturing(struct philox_device *device,
 	enum philox_status cuda_##name arguments;
 DEVICE_NEEDED_LIST(CUDA_OP_DECLARE)
 #undef CUDA_OP_DECLARE
+int cuda_is_memory(struct philox_device *device, const void *address);
 enum philox_status cuda_conditional_check(struct philox_device *device,
 					  const struct conditional *what);
 

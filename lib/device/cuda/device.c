@@ -186,6 +186,7 @@ static const struct device_ops cuda_ops = {
 	DEVICE_NEEDED_LIST(CUDA_OP)
 #undef CUDA_OP
 		.conditional_check = cuda_conditional_check,
+	.is_memory = cuda_is_memory,
 	.close = cuda_close,
 };
 

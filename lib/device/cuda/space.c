@@ -59,6 +59,17 @@ enum philox_status cuda_mem_info(struct philox_device *device,
 	return PHILOX_OK;
 }
 
+/* An address that CUDA does not know is the host's. */
+int cuda_is_memory(struct philox_device *device, const void *address)
+{
+	struct cudaPointerAttributes attributes = {
+		.type = cudaMemoryTypeUnregistered};
+
+	return ON(device, cudaPointerGetAttributes, &attributes, address) ==
+		       PHILOX_OK &&
+	       attributes.type == cudaMemoryTypeDevice;
+}
+
 /* --- what there is -------------------------------------------------------- */
 
 /* Memory of the GPU, for this process alone. */

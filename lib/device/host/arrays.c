@@ -62,6 +62,18 @@ struct host_block *host_block_at(struct host_device *device,
 	return recent->block;
 }
 
+/* Memory of mapped_alloc is the host's. */
+int host_is_memory(struct philox_device *base, const void *address)
+{
+	struct host_device *device = host_enter(base);
+	const struct host_block *block = host_block_at(device, address);
+	int is_memory = block && (block->space ||
+				  block->object.kind == HOST_MEMORY);
+
+	host_unlock(device);
+	return is_memory;
+}
+
 /* --- refusals ------------------------------------------------------------- */
 
 static const char *done_to(const struct host_array *array)

@@ -144,6 +144,7 @@ static const struct device_ops host_ops = {
 		.close = host_close,
 	.exec_check = host_exec_check,
 	.mem_mark = host_mem_mark,
+	.is_memory = host_is_memory,
 };
 
 static enum philox_status host_count(unsigned *count)

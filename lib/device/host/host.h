@@ -603,6 +603,7 @@ void host_spaces_close(struct host_device *device);
 /* --- exec.c --------------------------------------------------------------- */
 
 void host_exec_free(struct host_device *device, struct host_exec *exec);
+int host_is_memory(struct philox_device *base, const void *address);
 enum philox_status host_exec_check(struct philox_device *base,
 				   philox_native_exec handle);
 

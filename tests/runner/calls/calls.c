@@ -55,6 +55,92 @@ RUNNER_PROMISE(runner_calls, draw_from_a_new_seed)
 	}
 }
 
+/* --- a body that sets a generator ------------------------------------------ */
+
+static struct philox_region *make_shared(struct fixture *f)
+{
+	const struct philox_op_desc ops[OPS] = {
+		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "shared",
+					     .ops = ops,
+					     .n_ops = OPS,
+					     .flags = PHILOX_REGION_SHARED};
+	struct philox_region *region;
+
+	OK(philox_region_create(f->context, &options, &region));
+	return region;
+}
+
+static const struct philox_state set_to = {0, 400};
+
+static enum philox_status set_on_the_stream(struct layer *layer,
+					    struct philox_run *run)
+{
+	return philox_generator_set_state_on(
+		philox_context_generator(layer->f->context),
+		philox_run_stream(run), &set_to);
+}
+
+static enum philox_status set_without_it(struct layer *layer,
+					 struct philox_run *run)
+{
+	(void)run;
+	return philox_generator_set_state(
+		philox_context_generator(layer->f->context), set_to);
+}
+
+static uint64_t own_offset(struct fixture *f)
+{
+	struct philox_state state;
+
+	OK(philox_generator_get_state(philox_context_generator(f->context),
+				      &state));
+	return state.offset;
+}
+
+/* After its forward, so each call but the first draws from there. */
+RUNNER_PROMISE(runner_calls, set_a_generator_whatever_their_kind)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 7);
+	struct numbers from;
+
+	layer.region = make_shared(f);
+	layer.hook = set_on_the_stream;
+	make_function(&layer, r, "layer");
+	for (unsigned i = 0; i < 6; i++) {
+		struct numbers saw = call_forward(&layer, x, 0).saw;
+
+		cr_assert_eq(own_offset(f), set_to.offset, "after call %u", i);
+		if (i == 1)
+			from = saw;
+		else if (i)
+			SAME(saw, from, "call %u", i);
+	}
+	cr_assert_eq(counts_of(&layer).replay, 4);
+}
+
+/* Recorded, it would act once: such a body is run, and it is said why. */
+RUNNER_PROMISE(runner_calls, that_set_a_generator_without_a_stream_are_not_recorded)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 7);
+
+	layer.region = make_shared(f);
+	layer.hook = set_without_it;
+	make_function(&layer, r, "layer");
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	for (unsigned i = 0; i < 3; i++) {
+		KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+		cr_assert_eq(own_offset(f), set_to.offset, "after call %u", i);
+		cr_assert(strstr(philox_function_reason(layer.function),
+				 "would not set this state again"),
+			  "%s", philox_function_reason(layer.function));
+	}
+	cr_assert_eq(counts_of(&layer).replay, 0);
+}
+
 RUNNER_PROMISE(runner_calls, keep_keys_apart)
 {
 	struct layer layer = make_layer(f, r, "layer");
