@@ -34,6 +34,8 @@ struct callback_pass {
 	unsigned commit; /* of its commit */
 	uint32_t entry;  /* of uses; UINT32_MAX: none */
 	uint32_t source; /* whose ticket it has: itself, or an earlier one */
+	unsigned depth;  /* of the body that named its ticket; 0: the outermost,
+			    or the call's entries did */
 	int backward;
 	int dry;   /* a backward: it holds nothing */
 	int given; /* it holds nothing, and has the numbers of a launch */

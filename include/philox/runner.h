@@ -63,7 +63,7 @@
  * releases must live as long as the runner.
  *
  * Bodies have no conditional nodes (philox/graph.h) and no forwards of several
- * iterations.
+ * iterations. A body may call another function (philox_run_call()).
  *
  * Verification. A captured program can be wrong without a sign: a scalar that
  * was frozen, memory that moved, memory that nobody wrote. Since the numbers of
@@ -101,9 +101,9 @@
  *
  * Threads. One thread at a time uses a runner with its functions and outputs. A
  * call that finds another thread in the runner, or that comes from a body,
- * returns PHILOX_ERROR_BUSY and changes nothing. Different runners may be used
- * at the same time. Only what bodies call is legal on a thread that is
- * capturing.
+ * returns PHILOX_ERROR_BUSY and changes nothing; bodies have philox_run_call().
+ * Different runners may be used at the same time. Only what bodies call is
+ * legal on a thread that is capturing.
  */
 #ifndef PHILOX_RUNNER_H
 #define PHILOX_RUNNER_H
@@ -715,6 +715,8 @@ struct philox_function_stats {
 	uint64_t first_ns;       /* first launches */
 	uint64_t replay_ns;      /* replays, with their verification */
 	uint64_t verify_ns;      /* of that, verification, the device too */
+	uint64_t nested;         /* of `bodies`, those within the body of
+				    another call: philox_run_call() */
 };
 
 /*
@@ -1000,7 +1002,7 @@ PHILOX_API enum philox_status philox_runner_step_begin(
  * of the launch and the flags and tickets that the capture was given. Tickets
  * of earlier passes are those that the form got. Such passes change no ledger.
  * What only bodies have is PHILOX_ERROR_UNSUPPORTED in an eager form: memory,
- * parameters, outputs, refusals, further warm-ups.
+ * parameters, outputs, calls, refusals, further warm-ups.
  */
 
 /*
@@ -1223,6 +1225,125 @@ PHILOX_API enum philox_status philox_run_refuse(struct philox_run *run,
  * Threads: the body's, until it returns.
  */
 PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
+
+/* --- functions within bodies ---------------------------------------------- */
+
+/*
+ * A body may call a function of the same runner. That function's body then runs
+ * in the caller's run: on its thread and stream, in its memory, and in its
+ * capture if the run is recorded. So one call, one recording and one verified
+ * replay cover both, and all of them draw the numbers of a body that has the
+ * same lines in place:
+ *
+ *   struct philox_nested_call call = PHILOX_INIT(struct philox_nested_call);
+ *   struct philox_nested_array x = {h, bytes}, y;
+ *
+ *   call.inputs = &x;
+ *   call.n_inputs = 1;
+ *   call.outputs = &y;
+ *   call.n_outputs = 1;
+ *   philox_run_call(run, block, &call);
+ *   ... y.address ...
+ *
+ * Only this function calls from a body: philox_function_call() there gives
+ * PHILOX_ERROR_BUSY.
+ *
+ * The called function needs no key, since the caller's key identifies what both
+ * do. Its policy, keys and recordings take no part, and `agree` is not asked.
+ * What its body does is a part of what the caller's body does under its key.
+ *
+ * Passes. Each forward of the called body, and each backward of it with the
+ * zero ticket, takes the next entry of the caller's `passes`, in order of
+ * begin, as if the caller had begun it. A caller that needs these tickets, or
+ * gives its own, lists the passes in struct philox_nested_call.
+ */
+
+/* An input or an output of a function that a body calls. */
+struct philox_nested_array {
+	void *address;
+	size_t bytes;
+};
+
+/*
+ * A call of a function by a body. Begin with PHILOX_INIT().
+ *
+ * Inputs are in memory that the caller's body took, or in its inputs. One that
+ * the function mutates is in such memory, or in an input that the caller
+ * mutates, too. They are read where they are, whatever their kind, but for an
+ * address that is not aligned as the descriptor says: that one is copied, and
+ * copied back with WRITE_BACK.
+ *
+ * A parameter is the device address of its bytes: what philox_run_param() gave
+ * the caller for one of the same size, or 16 bytes in such memory or in an
+ * input, for a value that the caller makes or keeps constant.
+ *
+ * `passes` is NULL, or has an entry for each forward of the function's body and
+ * for each backward with the zero ticket, in order of begin. A forward's ticket
+ * is written. It is good in the caller's body, as philox_pass_commit() gives
+ * it: in a recording it is a placeholder. It is the zero ticket for a forward
+ * of an inference and for one that a backward of the called body used up. A
+ * backward's ticket is read: one of an earlier pass of the caller's body, which
+ * is then repeated and takes no entry of the caller; or the zero ticket, for
+ * the caller's next entry. PHILOX_PASS_RETAIN retains a backward's ticket.
+ *
+ * `outputs` is written. Their memory is the caller's, as if the caller had
+ * allocated it, without a handle of their own. If `outputs` is NULL and
+ * n_outputs is 0, outputs are free when the function returns, as is all other
+ * memory that its body allocated.
+ */
+struct philox_nested_call {
+	size_t size; /* sizeof(this struct) */
+	const struct philox_nested_array *inputs;
+	size_t n_inputs;
+	const void *const *params;
+	size_t n_params;
+	struct philox_launch_pass *passes;
+	size_t n_passes;
+	struct philox_nested_array *outputs;
+	size_t n_outputs;
+};
+
+/*
+ * Call a function from a body: run its body within this run.
+ *
+ *   run        the run of the caller's body. The called body gets the same one,
+ *              which gives it its own inputs, parameters and outputs
+ *   function   a function of the same runner; it may be the caller's own.
+ *              Bodies are at most 64 calls deep
+ *   call       read: inputs, parameters and backwards' tickets. Written:
+ *              forwards' tickets and outputs
+ *
+ * The called body has ended its passes and declared its outputs when it
+ * returns. If it fails, the caller's call fails with that error, whatever the
+ * caller's body returns. If it refuses to be recorded, or asks for a further
+ * warm-up, the caller does. So does a caller of a PHILOX_FUNCTION_EAGER
+ * function. If a called function is destroyed, the recordings of its callers
+ * are dropped, and their keys begin with a warm-up again.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written, and the run has
+ * failed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     names the field, input or parameter; `passes` has
+ *                            too few or too many entries; the function is
+ *                            PHILOX_FUNCTION_COLLECTIVE, and the caller is not
+ *   PHILOX_ERROR_MISMATCH    a function of another runner; the body differs
+ *                            from earlier calls under the key
+ *   PHILOX_ERROR_STALE       the function was destroyed
+ *   PHILOX_ERROR_LIMIT       too many bodies deep
+ *   PHILOX_ERROR_UNSUPPORTED this is a recording, and the function is
+ *                            PHILOX_FUNCTION_EAGER or refused to be recorded;
+ *                            this is an eager form
+ *   PHILOX_ERROR_STATE       the body left a pass open or an output undeclared;
+ *                            the run has ended, or is of another thread
+ *   what the body returned
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: legal in the one that the body is in.
+ * Threads: the body's, until it returns.
+ */
+PHILOX_API enum philox_status philox_run_call(struct philox_run *run,
+					      struct philox_function *function,
+					      struct philox_nested_call *call);
 
 /* --- plans ---------------------------------------------------------------- */
 

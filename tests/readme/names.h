@@ -58,7 +58,7 @@ extern float rate;
 extern struct philox_runner_desc runner_options;
 extern struct philox_function_desc options;
 extern struct philox_runner *runner;
-extern struct philox_function *function;
+extern struct philox_function *function, *one_layer;
 extern struct philox_call call;
 extern struct philox_call_input in;
 extern struct philox_call_param value;

@@ -81,6 +81,25 @@ struct step_words plan_step_words(const struct plan_function *function,
 	case STEP_VALUE:
 		snprintf(words.text, sizeof(words.text), "value %s",
 			 journal_name(function->params[step->a].name).text);
+		break;
+	case STEP_CALL:
+		snprintf(words.text, sizeof(words.text),
+			 "a call of function %s",
+			 journal_name(step->region).text);
+		break;
+	case STEP_INNER_OUTPUT:
+		snprintf(words.text, sizeof(words.text),
+			 "its output %s of %" PRIu64 " bytes",
+			 journal_name(step->region).text, step->b);
+		break;
+	case STEP_INNER_VALUE:
+		snprintf(words.text, sizeof(words.text), "its value %s",
+			 journal_name(step->region).text);
+		break;
+	case STEP_RETURN:
+		snprintf(words.text, sizeof(words.text),
+			 "the return from function %s",
+			 journal_name(step->region).text);
 	}
 	return words;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <philox/graph.h>
 #include "graph/pool/pool.h"
+#include "graph/runner/call/call.h"
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "graph/verify/verify.h"
@@ -38,8 +39,7 @@ enum philox_call_kind philox_run_kind(const struct philox_run *run)
 }
 
 /* A call of the body that failed, so that the run has. */
-static enum philox_status body_report(struct run *run,
-				      enum philox_status status)
+enum philox_status body_report(struct run *run, enum philox_status status)
 {
 	if (!run || status == PHILOX_OK)
 		return status;
@@ -73,7 +73,7 @@ static enum philox_status find_input(struct run *run, size_t index,
 				     run->function->n_inputs);
 	*address = run->inputs[index];
 	if (bytes)
-		*bytes = run->call->inputs[index].bytes;
+		*bytes = run_input_bytes(run, index);
 	return PHILOX_OK;
 }
 
@@ -122,7 +122,7 @@ static enum philox_status make_cell(struct run *run, size_t index, void **cell)
 static enum philox_status find_param(struct run *run, size_t index,
 				     const void **address)
 {
-	const struct step step = {.kind = STEP_VALUE, .a = index};
+	struct step step = {.kind = STEP_VALUE, .a = index};
 	enum philox_status status = run_check(run);
 
 	if (status != PHILOX_OK)
@@ -132,6 +132,10 @@ static enum philox_status find_param(struct run *run, size_t index,
 	if (index >= run->function->n_params)
 		return refuse_number(run, "parameter", index,
 				     run->function->n_params);
+	if (run->nested)
+		step = (struct step){.kind = STEP_INNER_VALUE,
+				     .region =
+					     run->function->params[index].name};
 	status = script_step(run, &step);
 	if (status == PHILOX_OK && !run->params[index])
 		status = make_cell(run, index, &run->params[index]);
@@ -178,6 +182,7 @@ static enum philox_status take_block(struct run *run, size_t bytes,
 		return status;
 	run->taken++;
 	made.range = live_range(run->runner, made.block.address, bytes);
+	made.number = run->numbered++;
 	run->blocks[run->n_blocks++] = made;
 	*address = made.block.address;
 	return PHILOX_OK;
@@ -193,23 +198,6 @@ enum philox_status philox_run_alloc(struct philox_run *run, size_t bytes,
 						    alignment, tag, address));
 }
 
-/* The block of the run that an address lies in; NULL: none. */
-static struct run_block *find_run_block(const struct run *run,
-					const void *address)
-{
-	uintptr_t at = (uintptr_t)address;
-
-	for (size_t i = 0; i < run->n_blocks; i++) {
-		struct run_block *block = &run->blocks[i];
-		uintptr_t begin = (uintptr_t)block->block.address;
-
-		if (!block->freed && at >= begin &&
-		    at - begin < block->block.bytes)
-			return block;
-	}
-	return NULL;
-}
-
 static enum philox_status free_run_block(struct run *run, void *address)
 {
 	struct step step = {.kind = STEP_FREE};
@@ -218,7 +206,7 @@ static enum philox_status free_run_block(struct run *run, void *address)
 
 	if (status != PHILOX_OK || !address)
 		return status;
-	block = find_run_block(run, address);
+	block = run_block_at(run, address);
 	if (!block || block->block.address != address)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "function '%s': no memory that its body took "
@@ -229,7 +217,7 @@ static enum philox_status free_run_block(struct run *run, void *address)
 				  "function '%s': the memory at %p holds an "
 				  "output",
 				  run->function->name, address);
-	step.a = (uint64_t)(block - run->blocks);
+	step.a = block->number;
 	status = script_step(run, &step);
 	if (status == PHILOX_OK)
 		status = pool_free_block(run->pool, run->stream, address);
@@ -259,19 +247,11 @@ static enum philox_status refuse_output(const struct run *run, size_t index,
 			  *info->origin ? ")" : "", why);
 }
 
-static int is_in(const void *address, size_t bytes, const void *base,
-		 size_t size)
-{
-	uintptr_t at = (uintptr_t)address, begin = (uintptr_t)base;
-
-	return at >= begin && at - begin <= size &&
-	       bytes <= size - (at - begin);
-}
-
 /* Whether a recording may have an input copied, although an output is in it. */
 static int may_be_copied(const struct run *run, size_t index)
 {
-	return run->copied[index] || run->key->inputs[index].copied ||
+	return run->copied[index] ||
+	       (!run->nested && run->key->inputs[index].copied) ||
 	       run->function->inputs[index].kind == PHILOX_INPUT_COPIED;
 }
 
@@ -284,9 +264,9 @@ static size_t input_at(const struct run *run, const void *address)
 	size_t found = SIZE_MAX;
 
 	for (size_t i = 0; i < run->function->n_inputs; i++) {
-		if (!run->call->inputs[i].bytes ||
-		    !is_in(address, 1, run->inputs[i],
-			   run->call->inputs[i].bytes))
+		if (!run_input_bytes(run, i) ||
+		    !range_is_in(address, 1, run->inputs[i],
+				 run_input_bytes(run, i)))
 			continue;
 		if (!may_be_copied(run, i))
 			return i;
@@ -303,16 +283,15 @@ static size_t input_at(const struct run *run, const void *address)
 static enum philox_status place_output(struct run *run, size_t index,
 				       struct run_output *made)
 {
-	struct run_block *block = find_run_block(run, made->address);
-	const struct philox_call_input *input;
+	struct run_block *block = run_block_at(run, made->address);
 	size_t at;
 
 	made->input = UINT32_MAX;
 	if (block) {
 		made->id = block->block.id;
 		made->range = block->range;
-		return is_in(made->address, made->bytes, block->block.address,
-			     block->block.bytes)
+		return range_is_in(made->address, made->bytes,
+				   block->block.address, block->block.bytes)
 			       ? PHILOX_OK
 			       : refuse_output(run, index, PHILOX_ERROR_INVALID,
 					       "ends beyond its memory");
@@ -322,24 +301,26 @@ static enum philox_status place_output(struct run *run, size_t index,
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "is neither in memory of this run nor in "
 				     "an input");
-	input = &run->call->inputs[at];
 	if (may_be_copied(run, at))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "is in an input that may be copied");
-	if (!is_in(made->address, made->bytes, run->inputs[at], input->bytes))
+	if (!range_is_in(made->address, made->bytes, run->inputs[at],
+			 run_input_bytes(run, at)))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "ends beyond its input");
+	made->input = (uint32_t)at;
+	if (run->nested) /* whose inputs stay where they are */
+		return PHILOX_OK;
 	run->key->inputs[at].pinned |=
 		run->function->inputs[at].kind == PHILOX_INPUT_AUTOMATIC;
-	made->input = (uint32_t)at;
-	made->id = input->id; /* a handle's is looked up */
+	made->id = run->call->inputs[at].id; /* a handle's is looked up */
 	return PHILOX_OK;
 }
 
 static enum philox_status declare(struct run *run, size_t index, void *address,
 				  size_t bytes)
 {
-	const struct step step = {.kind = STEP_OUTPUT, .a = index, .b = bytes};
+	struct step step = {.kind = STEP_OUTPUT, .a = index, .b = bytes};
 	struct run_output made = {.address = address, .bytes = bytes};
 	struct run_block *block;
 	enum philox_status status = run_check(run);
@@ -355,12 +336,17 @@ static enum philox_status declare(struct run *run, size_t index, void *address,
 	if (run->outputs[index].address)
 		return refuse_output(run, index, PHILOX_ERROR_EXISTS,
 				     "was declared already");
+	if (run->nested)
+		step = (struct step){.kind = STEP_INNER_OUTPUT,
+				     .region =
+					     run->function->outputs[index].name,
+				     .b = bytes};
 	status = place_output(run, index, &made);
 	if (status == PHILOX_OK)
 		status = script_step(run, &step);
 	if (status != PHILOX_OK)
 		return status;
-	block = find_run_block(run, address);
+	block = run_block_at(run, address);
 	if (block)
 		block->outputs++;
 	run->outputs[index] = made;
@@ -378,14 +364,23 @@ enum philox_status philox_run_output(struct philox_run *run, size_t index,
 
 /* --- recordings ------------------------------------------------------------------ */
 
+void body_refuse(struct run *run, const char *reason)
+{
+	run->refused = 1;
+	if (run->nested)
+		snprintf(run->reason, sizeof(run->reason), "function '%s': %s",
+			 run->function->name, reason);
+	else
+		snprintf(run->reason, sizeof(run->reason), "%s", reason);
+}
+
 static enum philox_status refuse_run(struct run *run, const char *reason)
 {
 	enum philox_status status = run_check(run);
 
 	if (status != PHILOX_OK)
 		return body_report(run, status);
-	run->refused = 1;
-	snprintf(run->reason, sizeof(run->reason), "%s", reason ? reason : "");
+	body_refuse(run, reason ? reason : "");
 	return PHILOX_OK;
 }
 

@@ -72,6 +72,22 @@ enum philox_status run_body(struct run *run);
 void run_end(struct run *run, enum philox_status went);
 
 /*
+ * Of the body that runs, or has: run_name_function() names its function in the
+ * message of an error; run_outputs_whole() checks that it has declared all its
+ * outputs; run_input_bytes() is the size of an input of it; run_block_at() finds
+ * memory that it took and did not free, NULL: none.
+ */
+enum philox_status run_name_function(const struct run *run,
+				     enum philox_status status);
+enum philox_status run_outputs_whole(struct run *run);
+size_t run_input_bytes(const struct run *run, size_t index);
+struct run_block *run_block_at(const struct run *run, const void *address);
+
+/* range_is_in() tells whether a range lies within another one. */
+int range_is_in(const void *address, size_t bytes, const void *base,
+		size_t size);
+
+/*
  * run_place_inputs() decides where the body finds the inputs: where they are,
  * or, if a call of this kind (a recording or not) has one copied, in memory of
  * the pool, which it takes. `buffers` gets that, NULL for the others.
@@ -149,10 +165,11 @@ enum philox_status replay_ready(const struct request *request,
 
 /*
  * run_passes_whole() checks, after the body, that it has ended all its passes
- * and taken all entries of `uses`: ERROR_STATE, ERROR_INVALID. With
- * `graph_uses` it is that many passes that were captured.
+ * and taken all entries of its passes: ERROR_STATE, ERROR_INVALID.
+ * run_passes_give() writes the tickets of a nested call then.
  */
 enum philox_status run_passes_whole(struct run *run);
+void run_passes_give(struct run *run);
 
 /*
  * run_passes_settle() uses up the tickets that an eager call consumes, and
@@ -160,6 +177,15 @@ enum philox_status run_passes_whole(struct run *run);
  */
 void run_passes_settle(struct run *run);
 void run_passes_undo(struct run *run);
+
+/* --- body: what a body asks of its run ------------------------------------ */
+
+/*
+ * body_report() ends a call of the body: one that failed fails the run.
+ * body_refuse() has the run refuse to be recorded.
+ */
+enum philox_status body_report(struct run *run, enum philox_status status);
+void body_refuse(struct run *run, const char *reason);
 
 /* --- verify: replays that are verified ------------------------------------ */
 

@@ -21,19 +21,109 @@ static int is_recording(const struct run *run)
 
 /* --- beginning ---------------------------------------------------------------- */
 
-static enum philox_status take_entry(struct run *run, uint32_t *entry)
+static enum philox_status refuse_more(struct run *run,
+				      const struct philox_function *function,
+				      size_t n)
 {
-	if (run->entries >= run->call->n_passes)
-		return run_fail(
-			run,
+	return run_fail(run,
 			status_set(PHILOX_ERROR_INVALID,
 				   "function '%s': passes has %zu "
 				   "entr%s, but its body begins more "
 				   "passes",
-				   run->function->name, run->call->n_passes,
-				   run->call->n_passes == 1 ? "y" : "ies"));
+				   function->name, n, n == 1 ? "y" : "ies"));
+}
+
+static enum philox_status take_entry(struct run *run, uint32_t *entry)
+{
+	if (run->entries >= run->call->n_passes)
+		return refuse_more(run, run_called(run), run->call->n_passes);
 	*entry = (uint32_t)run->entries++;
 	return PHILOX_OK;
+}
+
+/* --- entries of calls within bodies -------------------------------------------- */
+
+static unsigned depth_of(const struct nested *nested)
+{
+	return nested ? nested->depth : 0;
+}
+
+/* The function of a nested call is known to its run alone, or the one in it. */
+static const struct philox_function *function_of(const struct run *run,
+						 const struct nested *nested)
+{
+	const struct nested *inner = run->nested;
+
+	if (inner == nested)
+		return run->function;
+	while (inner->around != nested)
+		inner = inner->around;
+	return inner->function;
+}
+
+/* NULL: the call lists no passes. */
+static enum philox_status take_nested_entry(struct run *run,
+					    struct nested *nested,
+					    struct philox_launch_pass **entry)
+{
+	*entry = NULL;
+	if (!nested->call->passes)
+		return PHILOX_OK;
+	if (nested->entries >= nested->call->n_passes)
+		return refuse_more(run, function_of(run, nested),
+				   nested->call->n_passes);
+	*entry = &nested->call->passes[nested->entries++];
+	return PHILOX_OK;
+}
+
+static enum philox_status take_forward_entries(struct run *run)
+{
+	struct philox_launch_pass *entry;
+	enum philox_status status = PHILOX_OK;
+
+	for (struct nested *nested = run->nested; status == PHILOX_OK && nested;
+	     nested = nested->around) {
+		status = take_nested_entry(run, nested, &entry);
+		if (status == PHILOX_OK && entry && entry->flags)
+			status = run_fail(
+				run,
+				status_set(PHILOX_ERROR_INVALID,
+					   "function '%s': entry %zu of passes "
+					   "is a forward's, and has flags",
+					   function_of(run, nested)->name,
+					   nested->entries - 1));
+	}
+	return status;
+}
+
+static int is_zero_ticket(struct philox_ticket ticket)
+{
+	return !ticket.region_key && !ticket.serial;
+}
+
+/*
+ * The ticket that a body around gives for a backward of the zero ticket, and
+ * which body that is; NULL and the zero ticket: the call's entries will tell.
+ */
+static enum philox_status take_backward_entries(struct run *run,
+						struct philox_ticket *ticket,
+						unsigned *flags,
+						const struct nested **namer)
+{
+	struct nested *nested = run->nested;
+	struct philox_launch_pass *entry;
+	enum philox_status status = PHILOX_OK;
+
+	while (status == PHILOX_OK && nested && is_zero_ticket(*ticket)) {
+		status = take_nested_entry(run, nested, &entry);
+		if (status == PHILOX_OK && entry) {
+			*ticket = entry->ticket;
+			*flags |= entry->flags & PHILOX_PASS_RETAIN;
+		}
+		nested = nested->around;
+	}
+	*namer = nested;
+	return status;
 }
 
 static enum philox_status reserve_run_pass(struct run *run)
@@ -183,6 +273,8 @@ static enum philox_status begin_forward(struct run *run,
 
 	made.source = (uint32_t)run->callback.n_passes;
 	if (status == PHILOX_OK)
+		status = take_forward_entries(run);
+	if (status == PHILOX_OK)
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
 		status = take_entry(run, &made.entry);
@@ -228,20 +320,17 @@ enum philox_status philox_run_forward_begin(struct philox_run *run,
 	return run_forward_begin((struct run *)run, region, flags, pass);
 }
 
-static int is_zero_ticket(struct philox_ticket ticket)
-{
-	return !ticket.region_key && !ticket.serial;
-}
-
-/* The earlier pass of the body that a ticket is of. */
+/* The earlier pass of a body, or of what it called, that a ticket is of. */
 static enum philox_status find_run_source(struct run *run,
+					  const struct nested *namer,
 					  const struct philox_region *region,
 					  struct philox_ticket ticket,
 					  uint32_t *source)
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < run->callback.n_passes; i++) {
+	for (uint32_t i = namer ? (uint32_t)namer->first_pass : 0;
+	     i < run->callback.n_passes; i++) {
 		const struct callback_pass *pass = &run->callback.passes[i];
 
 		if (pass->ticket.region_key == ticket.region_key &&
@@ -263,13 +352,15 @@ static enum philox_status find_run_source(struct run *run,
 }
 
 static enum philox_status link_backward(struct run *run,
+					const struct nested *namer,
 					const struct philox_region *region,
 					struct philox_ticket ticket,
 					struct callback_pass *made)
 {
 	enum philox_status status =
-		find_run_source(run, region, ticket, &made->source);
+		find_run_source(run, namer, region, ticket, &made->source);
 
+	made->depth = depth_of(namer);
 	if (status != PHILOX_OK)
 		return status;
 	made->entry = NO_ENTRY;
@@ -320,18 +411,17 @@ static enum philox_status begin_backward(struct run *run,
 					 unsigned flags,
 					 struct philox_pass *pass)
 {
-	struct callback_pass made = {.flags = flags,
-				     .backward = 1,
-				     .source =
-					     (uint32_t)run->callback.n_passes};
-	struct step step = {.kind = STEP_BACKWARD,
-			    .flags = flags,
-			    .region = region->name,
-			    .a = UINT64_MAX};
-	enum philox_status status = PHILOX_OK;
+	struct callback_pass made = {
+		.backward = 1, .source = (uint32_t)run->callback.n_passes};
+	struct step step = {
+		.kind = STEP_BACKWARD, .region = region->name, .a = UINT64_MAX};
+	const struct nested *namer;
+	enum philox_status status =
+		take_backward_entries(run, &ticket, &flags, &namer);
 
-	if (!is_zero_ticket(ticket)) {
-		status = link_backward(run, region, ticket, &made);
+	made.flags = step.flags = flags;
+	if (status == PHILOX_OK && !is_zero_ticket(ticket)) {
+		status = link_backward(run, namer, region, ticket, &made);
 		step.a = made.source;
 	}
 	if (status == PHILOX_OK)
@@ -423,22 +513,53 @@ static enum philox_status check_ended(struct run *run,
 							    : "was aborted"));
 }
 
-enum philox_status run_passes_whole(struct run *run)
+/* A call within a body need not list its passes. */
+static enum philox_status check_taken(struct run *run)
 {
-	enum philox_status status = PHILOX_OK;
+	const struct nested *nested = run->nested;
+	const size_t n = nested ? nested->call->n_passes : run->call->n_passes;
+	const size_t taken = nested ? nested->entries : run->entries;
 
-	for (size_t i = 0; status == PHILOX_OK && i < run->callback.n_passes;
-	     i++)
-		status = check_ended(run, &run->callback.passes[i]);
-	if (status != PHILOX_OK || run->entries == run->call->n_passes)
-		return status;
+	if (taken == n || (nested && !nested->call->passes))
+		return PHILOX_OK;
 	return run_fail(
 		run, status_set(PHILOX_ERROR_INVALID,
 				"function '%s': passes has %zu entr%s, but its "
 				"body took %zu",
-				run->function->name, run->call->n_passes,
-				run->call->n_passes == 1 ? "y" : "ies",
-				run->entries));
+				run->function->name, n, n == 1 ? "y" : "ies",
+				taken));
+}
+
+enum philox_status run_passes_whole(struct run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = run->nested ? run->nested->first_pass : 0;
+	     status == PHILOX_OK && i < run->callback.n_passes; i++)
+		status = check_ended(run, &run->callback.passes[i]);
+	return status == PHILOX_OK ? check_taken(run) : status;
+}
+
+/* Passes that a body around named took an entry of the call, in order. */
+void run_passes_give(struct run *run)
+{
+	const struct nested *nested = run->nested;
+	size_t entry = 0;
+
+	for (size_t i = nested->first_pass;
+	     nested->call->passes && i < run->callback.n_passes; i++) {
+		const struct callback_pass *pass = &run->callback.passes[i];
+		struct philox_ticket ticket = pass->ticket;
+
+		if (pass->depth >= nested->depth)
+			continue;
+		if (pass->flags & PHILOX_PASS_INFERENCE ||
+		    is_source_used_up(run, (uint32_t)i))
+			ticket = (struct philox_ticket){0};
+		if (!pass->backward)
+			nested->call->passes[entry].ticket = ticket;
+		entry++;
+	}
 }
 
 /* The ticket that a forward's use gets, as a launch gives it. */

@@ -56,7 +56,8 @@ enum philox_status run_begin(const struct request *request,
 	run->refused = run->again = 0;
 	run->taken = 0;
 	run->reason[0] = '\0';
-	run->entries = run->n_blocks = 0;
+	run->entries = run->n_blocks = run->numbered = 0;
+	run->nested = NULL;
 	if (function->n_params)
 		memset(run->params, 0,
 		       function->n_params * sizeof(*run->params));
@@ -86,8 +87,8 @@ void run_end(struct run *run, enum philox_status went)
 
 /* --- the body -------------------------------------------------------------------- */
 
-static enum philox_status name_function(const struct run *run,
-					enum philox_status status)
+enum philox_status run_name_function(const struct run *run,
+				     enum philox_status status)
 {
 	const char *name = run->function->name;
 	char begin[80];
@@ -101,7 +102,7 @@ static enum philox_status name_function(const struct run *run,
 	return status_prefix(status, "%s: ", begin);
 }
 
-static enum philox_status check_outputs(struct run *run)
+enum philox_status run_outputs_whole(struct run *run)
 {
 	const struct philox_function *function = run->function;
 
@@ -143,10 +144,10 @@ enum philox_status run_body(struct run *run)
 		if (status == PHILOX_OK)
 			status = run_passes_whole(run);
 		if (status == PHILOX_OK)
-			status = check_outputs(run);
+			status = run_outputs_whole(run);
 	}
 	if (status != PHILOX_OK)
-		return name_function(run, status);
+		return run_name_function(run, status);
 	status_restore(&before);
 	return PHILOX_OK;
 }
@@ -207,6 +208,38 @@ enum philox_status run_place_inputs(struct run *run, void **buffers,
 			buffers[i] ? buffers[i] : call->inputs[i].address;
 	}
 	return status;
+}
+
+/* --- memory ----------------------------------------------------------------------- */
+
+int range_is_in(const void *address, size_t bytes, const void *base,
+		size_t size)
+{
+	uintptr_t at = (uintptr_t)address, begin = (uintptr_t)base;
+
+	return at >= begin && at - begin <= size &&
+	       bytes <= size - (at - begin);
+}
+
+size_t run_input_bytes(const struct run *run, size_t index)
+{
+	return run->nested ? run->nested->call->inputs[index].bytes
+			   : run->call->inputs[index].bytes;
+}
+
+struct run_block *run_block_at(const struct run *run, const void *address)
+{
+	const size_t first = run->nested ? run->nested->first_block : 0;
+
+	for (size_t i = first; i < run->n_blocks; i++) {
+		struct run_block *block = &run->blocks[i];
+
+		if (!block->freed &&
+		    range_is_in(address, 1, block->block.address,
+				block->block.bytes))
+			return block;
+	}
+	return NULL;
 }
 
 /* --- outputs ---------------------------------------------------------------------- */

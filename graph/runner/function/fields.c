@@ -122,6 +122,7 @@ const struct field count_calls[] = {
 const struct field count_bodies[] = {{COUNT(NULL, bodies), .name = "all"},
 				     {COUNT("dry", dry)},
 				     {COUNT("checking", checking)},
+				     {COUNT("nested", nested), .may_lack = 1},
 				     FIELDS_END};
 
 const struct field count_prepared[] = {{COUNT("prepared", prepared)},

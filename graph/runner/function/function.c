@@ -17,8 +17,8 @@
 /* The sizes of the structs' first versions. */
 #define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_desc, agree)
 OPTIONS_NO_PADDING(struct philox_function_desc, agree);
-#define COUNTS_SIZE_FIRST OPTIONS_FIRST(struct philox_function_stats, verify_ns)
-OPTIONS_NO_PADDING(struct philox_function_stats, verify_ns);
+#define COUNTS_SIZE_FIRST OPTIONS_FIRST(struct philox_function_stats, nested)
+OPTIONS_NO_PADDING(struct philox_function_stats, nested);
 
 #define PARTS_MAX     (1u << 20)
 #define ALIGNMENT_MAX 65536
@@ -482,6 +482,21 @@ enum philox_status philox_function_create(
 	return runner_report(runner, NULL, status);
 }
 
+/* A key of a function whose body called another one that is no more. */
+static void forget_calls(struct philox_function *function,
+			 const struct philox_function *gone)
+{
+	for (struct key *key = function->keys; key;
+	     key = key->next_in_function) {
+		if (!script_calls(&key->script, gone->name))
+			continue;
+		recordings_retire(key, function,
+				  "a function that it calls was destroyed");
+		script_free(&key->script);
+		key->body_not_run = 1;
+	}
+}
+
 /* The pool has what outputs of it need before its recordings go. */
 enum philox_status philox_function_destroy(struct philox_function *function)
 {
@@ -496,6 +511,10 @@ enum philox_status philox_function_destroy(struct philox_function *function)
 	if (status != PHILOX_OK)
 		return runner_report(runner, function, status);
 	status = live_settle(runner);
+	for (struct philox_function *other = runner->functions;
+	     status == PHILOX_OK && other; other = other->next)
+		if (other != function)
+			forget_calls(other, function);
 	if (status == PHILOX_OK)
 		function_end(function);
 	runner_release(runner, status);

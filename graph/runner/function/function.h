@@ -57,6 +57,9 @@ int run_is_ours(const struct run *run);
 /* run_check() refuses a run whose body is not running on this thread. */
 enum philox_status run_check(const struct run *run);
 
+/* run_called() is the function of a run's call, whichever body runs. */
+const struct philox_function *run_called(const struct run *run);
+
 /*
  * script_begin() begins a run; script_step() takes its next step:
  * ERROR_MISMATCH if an earlier run did something else, ERROR_MEMORY.
@@ -64,7 +67,8 @@ enum philox_status run_check(const struct run *run);
  * forgets what a run did that does not count. script_free() frees one, and has
  * it be empty.
  *
- * script_same_step() is whether two steps do the same.
+ * script_same_step() is whether two steps do the same. script_calls() is whether
+ * one of a script is a call of a function of that name.
  *
  * script_share() has an empty script be the n steps that others have, too;
  * script_unshare() gives up one reference to them.
@@ -73,6 +77,7 @@ void script_begin(struct run *run);
 enum philox_status script_step(struct run *run, const struct step *step);
 enum philox_status script_end(struct run *run);
 int script_same_step(const struct step *one, const struct step *other);
+int script_calls(const struct script *script, const char *function);
 void script_forget(struct run *run);
 void script_free(struct script *script);
 void script_share(struct script *script, struct script_share *share, size_t n);

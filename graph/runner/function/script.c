@@ -36,6 +36,15 @@ enum philox_status run_check(const struct run *run)
 			  run->runner->name);
 }
 
+const struct philox_function *run_called(const struct run *run)
+{
+	const struct nested *nested = run->nested;
+
+	while (nested && nested->around)
+		nested = nested->around;
+	return nested ? nested->function : run->function;
+}
+
 void script_begin(struct run *run)
 {
 	struct script *script = &run->key->script;
@@ -112,6 +121,25 @@ static void describe(const struct philox_function *function,
 	case STEP_VALUE:
 		snprintf(text, STEP_TEXT, "parameter '%.60s'",
 			 function->params[step->a].name);
+		break;
+	case STEP_CALL:
+		snprintf(text, STEP_TEXT, "a call of function '%.60s'",
+			 step->region);
+		break;
+	case STEP_INNER_OUTPUT:
+		snprintf(text, STEP_TEXT,
+			 "output '%.60s' of %" PRIu64
+			 " bytes of a function that it calls",
+			 step->region, step->b);
+		break;
+	case STEP_INNER_VALUE:
+		snprintf(text, STEP_TEXT,
+			 "parameter '%.60s' of a function that it calls",
+			 step->region);
+		break;
+	case STEP_RETURN:
+		snprintf(text, STEP_TEXT, "the return from function '%.60s'",
+			 step->region);
 	}
 }
 
@@ -125,24 +153,34 @@ int script_same_step(const struct step *one, const struct step *other)
 		strcmp(one->region, other->region) == 0);
 }
 
+int script_calls(const struct script *script, const char *function)
+{
+	for (size_t i = 0; i < script->n; i++)
+		if (script->steps[i].kind == STEP_CALL &&
+		    strcmp(script->steps[i].region, function) == 0)
+			return 1;
+	return 0;
+}
+
 /* --- steps ------------------------------------------------------------------ */
 
 static enum philox_status refuse_step(struct run *run, const struct step *step)
 {
 	const struct script *script = &run->key->script;
+	const struct philox_function *function = run_called(run);
 	char now[STEP_TEXT], before[STEP_TEXT];
 
-	describe(run->function, step, now);
+	describe(function, step, now);
 	if (run->step >= script->n)
 		snprintf(before, sizeof(before), "the end");
 	else
-		describe(run->function, &script->steps[run->step], before);
-	return run_fail(run, status_set(PHILOX_ERROR_MISMATCH,
-					"function '%s': step %zu of its body "
-					"is %s, but was %s in earlier calls "
-					"under this key",
-					run->function->name, run->step, now,
-					before));
+		describe(function, &script->steps[run->step], before);
+	return run_fail(run,
+			status_set(PHILOX_ERROR_MISMATCH,
+				   "function '%s': step %zu of its body "
+				   "is %s, but was %s in earlier calls "
+				   "under this key",
+				   function->name, run->step, now, before));
 }
 
 enum philox_status script_step(struct run *run, const struct step *step)

@@ -110,6 +110,7 @@ enum section { OF_INPUTS, OF_OUTPUTS, OF_VALUES, OF_SCRIPTS, OF_KEYS };
 struct step_counts {
 	uint64_t passes, allocations;
 	uint64_t outputs, params; /* of the function */
+	uint64_t depth;           /* of calls that have not returned */
 };
 
 struct plan_reader {
@@ -192,6 +193,18 @@ static void check_step(struct reader *reader, const struct step *step,
 		break;
 	case STEP_VALUE:
 		check_which(reader, step->a, counts->params, "value");
+		break;
+	case STEP_CALL:
+		counts->depth++;
+		break;
+	case STEP_INNER_OUTPUT:
+	case STEP_INNER_VALUE:
+	case STEP_RETURN:
+		if (!counts->depth)
+			reader_refuse(reader, "%s",
+				      "there is no call for it above");
+		else
+			counts->depth -= step->kind == STEP_RETURN;
 	}
 }
 
@@ -272,6 +285,17 @@ static void end_key(struct plan_reader *reader)
 				      function->n_inputs * function->n_keys);
 }
 
+static int ends_within_a_call(const struct plan_script *script)
+{
+	size_t calls = 0, returns = 0;
+
+	for (size_t i = 0; i < script->n; i++) {
+		calls += script->steps[i].kind == STEP_CALL;
+		returns += script->steps[i].kind == STEP_RETURN;
+	}
+	return calls != returns;
+}
+
 /* Before the first key: all scripts are there, and no two are the same. */
 static void check_scripts(struct plan_reader *reader)
 {
@@ -290,6 +314,9 @@ static void check_scripts(struct plan_reader *reader)
 			reader_refuse(&reader->in,
 				      "scripts %zu and %zu above are the same",
 				      found, i);
+		else if (ends_within_a_call(&function->scripts[i]))
+			reader_refuse(&reader->in,
+				      "script %zu above ends within a call", i);
 	}
 	map_finish(&index.numbers);
 	if (status != PHILOX_OK && reader->in.status == PHILOX_OK)

@@ -92,13 +92,21 @@ static const struct field number_fields[] = {{SIZE(step, NULL, a)}, FIELDS_END};
 static const struct field given_fields[] = {
 	{SIZE(step, NULL, a)}, {SIZE(step, "bytes", b)}, FIELDS_END};
 
+static const struct field named_fields[] = {{REGION}, FIELDS_END};
+static const struct field named_output_fields[] = {
+	{REGION}, {SIZE(step, "bytes", b)}, FIELDS_END};
+
 const struct text_line plan_steps[PLAN_STEPS] = {
 	[STEP_FORWARD] = {"forward", forward_fields},
 	[STEP_BACKWARD] = {"backward", backward_fields},
 	[STEP_ALLOC] = {"alloc", alloc_fields},
 	[STEP_FREE] = {"free", number_fields},
 	[STEP_OUTPUT] = {"output", given_fields},
-	[STEP_VALUE] = {"value", number_fields}};
+	[STEP_VALUE] = {"value", number_fields},
+	[STEP_CALL] = {"call", named_fields},
+	[STEP_INNER_OUTPUT] = {"gives", named_output_fields},
+	[STEP_INNER_VALUE] = {"reads", named_fields},
+	[STEP_RETURN] = {"return", named_fields}};
 
 const struct field plan_script_fields[] = {
 	{SIZE(plan_key, "script", script), .none = "none"}, FIELDS_END};

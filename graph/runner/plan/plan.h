@@ -75,6 +75,12 @@
  *                     that repeats its pass P, or is named at launch; N counts
  *                     its allocations, or the outputs or values of the function,
  *                     from 0, as P counts its passes.
+ *  step call NAME
+ *  step gives NAME bytes B
+ *  step reads NAME
+ *  step return NAME   A function that the body calls, and its return. The steps
+ *                     between are those of its body, whose outputs and values
+ *                     have their names; passes and allocations count on.
  *  key HEX|- script N|none calls C warmups W dry D wasted W patience P
  *      recordings R unplayed U prepared P bytes B wait 0|N|never [refused WHY]
  *                     A key, the one that was called longest ago first; "-" has
@@ -184,7 +190,7 @@ const void *plan_part_at(const struct plan_part *part,
 			 const struct plan_function *function, size_t index);
 
 /* The lines of steps, by their kinds; the fields of the other lines. */
-#define PLAN_STEPS (STEP_VALUE + 1)
+#define PLAN_STEPS (STEP_RETURN + 1)
 extern const struct text_line plan_steps[PLAN_STEPS];
 extern const struct field plan_peak_fields[], plan_function_fields[],
 	plan_waste_fields[], plan_script_fields[], plan_key_fields[],

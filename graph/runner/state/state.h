@@ -61,6 +61,12 @@
  * What a body did is written down as a script, by key, and compared while the
  * next one runs.
  *
+ * Bodies within bodies. A body that calls a function runs that function's body
+ * in its own run, in place: the same stream, memory, passes and script. The run
+ * has a chain of struct nested meanwhile. A pass takes the next entry of each
+ * list of passes on its way out, from the innermost, until one names its ticket,
+ * or the call's own entries are reached.
+ *
  * Locks. `owner` is the thread that is in the runner; all else is that
  * thread's, with two exceptions. The run's passes are looked at by the ends of
  * passes, on any thread, with the context's lock. And a ticket that is used up,
@@ -109,13 +115,19 @@ enum step_kind {
 	STEP_ALLOC,
 	STEP_FREE, /* of the a-th allocation */
 	STEP_OUTPUT,
-	STEP_VALUE
+	STEP_VALUE,
+	STEP_CALL,         /* of a function within the body: its steps follow */
+	STEP_INNER_OUTPUT, /* ... that it declares, of `b` bytes */
+	STEP_INNER_VALUE,  /* ... a parameter that it reads */
+	STEP_RETURN        /* ... from it */
 };
 
 struct step {
 	enum step_kind kind;
 	unsigned flags;
-	const char *region; /* lives as long as the context */
+	const char *region; /* lives as long as the context; of a call and its
+			       return the function, of what is in it the output
+			       or parameter: these as long as the runner */
 	uint64_t a, b;
 };
 
@@ -206,7 +218,8 @@ struct key {
 	uint32_t prepared; /* recordings that were prepared */
 	uint64_t recorded; /* bytes of its recordings */
 	struct expected expected;
-	int body_not_run; /* of a plan, and its body has not run in this process */
+	int body_not_run; /* as it is now: of a plan, and not in this process, or a
+			     function that it calls was destroyed */
 	int holds; /* outputs of its recordings are live: for bounds_keep() */
 	unsigned logged;   /* enum logged: decisions that were logged */
 	char refused[256]; /* why recording waits */
@@ -336,8 +349,27 @@ struct philox_function {
 struct run_block {
 	struct philox_pool_block block;
 	struct range range;
+	size_t number; /* among those that bodies took; SIZE_MAX: it is not */
 	int freed;
 	uint32_t outputs; /* that are in it */
+};
+
+/*
+ * A body that runs within another one: philox_run_call(). Meanwhile the run's
+ * function, inputs, copied, params and outputs are its own; here are those of
+ * the body around it.
+ */
+struct nested {
+	struct nested *around; /* NULL: the call's own body */
+	unsigned depth;        /* from 1 */
+	struct philox_nested_call *call;
+	size_t entries; /* of the call's passes that were taken */
+	size_t first_pass, first_block; /* of the run: its own from there */
+	struct philox_function *function;
+	void **inputs;
+	uint8_t *copied;
+	void **params;
+	struct run_output *outputs;
 };
 
 struct run {
@@ -364,8 +396,10 @@ struct run {
 
 	struct run_block *blocks;
 	size_t n_blocks, block_room;
-	void **inputs;   /* where the body finds them */
-	uint8_t *copied; /* whether that is a copy */
+	size_t numbered;       /* of them, those that bodies took */
+	struct nested *nested; /* the innermost; NULL: none */
+	void **inputs;         /* where the body finds them */
+	uint8_t *copied;       /* whether that is a copy */
 	size_t input_room;
 	void **params; /* NULL: not asked for */
 	size_t param_room;

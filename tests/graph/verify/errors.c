@@ -469,6 +469,9 @@ static enum philox_status body_work(struct job *job, struct job_stage *stage)
 		NAMES("outputs");
 		FAILS(philox_run_param(run, 0, &param),
 		      PHILOX_ERROR_UNSUPPORTED);
+		FAILS(philox_run_call(run, NULL, NULL),
+		      PHILOX_ERROR_UNSUPPORTED);
+		NAMES("calls of functions");
 		FAILS(philox_run_refuse(run, "why"), PHILOX_ERROR_UNSUPPORTED);
 		FAILS(philox_run_again(run), PHILOX_ERROR_UNSUPPORTED);
 		cr_assert(address == job && param == job);

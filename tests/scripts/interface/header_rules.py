@@ -55,6 +55,7 @@ VALUE = "a value that callers build and pass on"
 OTHER_STRUCTS = {
     "philox_mesh": VALUE, "philox_row_list": VALUE, "philox_seed_list": VALUE,
     "philox_call": "what goes in and what comes out of one call",
+    "philox_nested_call": "the same, of a call within a body",
     "philox_context_report": "findings, not counts",
     "philox_rows_report": "findings, not counts",
 }
