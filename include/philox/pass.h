@@ -490,7 +490,7 @@ PHILOX_API enum philox_status philox_ticket_describe(
 
 /* What a ticket keeps: a part of its saved context, or an output. */
 struct philox_kept_item {
-	char name[64];     /* of the part, or the first 63 bytes of the output's;
+	char name[64];     /* of the part or output, cut to 63 bytes;
 			      "saved context": one that nobody described */
 	char function[64]; /* of an output: its function (philox/runner.h);
 			      "": it is no output */
@@ -520,10 +520,11 @@ struct philox_kept_item {
  * During capture: legal.
  * Threads: any.
  */
-PHILOX_API enum philox_status philox_ticket_kept(
-	struct philox_region *region, struct philox_ticket ticket,
-	struct philox_kept_item *items, size_t room, size_t *n_items,
-	uint64_t *bytes);
+PHILOX_API enum philox_status philox_ticket_kept(struct philox_region *region,
+						 struct philox_ticket ticket,
+						 struct philox_kept_item *items,
+						 size_t room, size_t *n_items,
+						 uint64_t *bytes);
 
 /*
  * Write the saved context of a ticket.

@@ -219,8 +219,7 @@ static enum philox_status check_parts(const struct philox_region *region,
 	return status;
 }
 
-static struct philox_kept_item kept_item(const char *name,
-					 const char *function,
+static struct philox_kept_item kept_item(const char *name, const char *function,
 					 uint32_t elements, uint64_t bytes)
 {
 	struct philox_kept_item item = {.elements = elements, .bytes = bytes};

@@ -265,21 +265,23 @@ PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
 
 /* --- what it holds -------------------------------------------------------- */
 
-enum { F32 = PHILOX_ELEMENTS(PHILOX_DTYPE_F32),
-       BF16 = PHILOX_ELEMENTS(PHILOX_DTYPE_BF16) };
+enum {
+	F32 = PHILOX_ELEMENTS(PHILOX_DTYPE_F32),
+	BF16 = PHILOX_ELEMENTS(PHILOX_DTYPE_BF16)
+};
 
 static const struct philox_saved_desc parts[] = {
 	{.name = "x", .elements = F32, .bytes = 4096},
 	{.name = "statistics", .elements = BF16, .bytes = 64},
 	{.name = "workspace", .bytes = 1}};
 
-#define IS_ITEM(item, of, named, kind, size)                          \
-	do {                                                          \
-		cr_assert_str_eq((item).name, named);                 \
-		cr_assert_str_eq((item).function, of);                \
-		cr_assert_eq((item).elements, (uint32_t)(kind));      \
-		cr_assert_eq((item).bytes, (uint64_t)(size));         \
-		cr_assert_eq((item).reserved, 0);                     \
+#define IS_ITEM(item, of, named, kind, size)                     \
+	do {                                                     \
+		cr_assert_str_eq((item).name, named);            \
+		cr_assert_str_eq((item).function, of);           \
+		cr_assert_eq((item).elements, (uint32_t)(kind)); \
+		cr_assert_eq((item).bytes, (uint64_t)(size));    \
+		cr_assert_eq((item).reserved, 0);                \
 	} while (0)
 
 PROMISE(saved_context, that_is_described_is_listed_with_names_types_and_bytes)
@@ -361,13 +363,12 @@ PROMISE(saved_context, that_is_described_wrongly_keeps_its_description)
 	size_t n = 0;
 
 	OK(philox_ticket_describe(region, made.ticket, parts, 3));
-#define WRONG(text)                                                        \
-	do {                                                               \
-		FAILS(philox_ticket_describe(region, made.ticket, &wrong,  \
-					     1),                           \
-		      PHILOX_ERROR_INVALID);                               \
-		NAMES("region 'layer': part 0 of a saved context: " text); \
-		wrong = parts[0];                                          \
+#define WRONG(text)                                                           \
+	do {                                                                  \
+		FAILS(philox_ticket_describe(region, made.ticket, &wrong, 1), \
+		      PHILOX_ERROR_INVALID);                                  \
+		NAMES("region 'layer': part 0 of a saved context: " text);    \
+		wrong = parts[0];                                             \
 	} while (0)
 	wrong.name = NULL;
 	WRONG("name is empty");

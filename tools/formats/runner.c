@@ -402,8 +402,8 @@ static void read_kept_items(struct runner_reader *at,
 	struct runner_text *text = at->text;
 	uint64_t left = ticket->bytes;
 
-	for (size_t i = 0;
-	     reader->status == PHILOX_OK && i < ticket->items.n; i++) {
+	for (size_t i = 0; reader->status == PHILOX_OK && i < ticket->items.n;
+	     i++) {
 		struct philox_kept_item item;
 
 		memset(&item, 0, sizeof(item));

@@ -262,8 +262,7 @@ static void print_kept_item(FILE *out, const struct philox_kept_item *item)
 	if (*item->function)
 		fprintf(out, " of %s", journal_name(item->function).text);
 	fprintf(out, ", %s: %" PRIu64 " bytes\n",
-		item->elements ? fill_dtype_name(item->elements - 1)
-			       : "bytes",
+		item->elements ? fill_dtype_name(item->elements - 1) : "bytes",
 		item->bytes);
 }
 
