@@ -310,6 +310,11 @@ struct kernel_call head_call(const struct head *head,
  * ticket up: the rules of Note [Ledger] hold among the backwards of a source as
  * among those of a ticket, but are applied once, at capture.
  *
+ * A state of a generator that is set in a capture (struct state_set) is no work
+ * of the device. A launch sets it while it claims its passes, before the pass
+ * that came after it; so SHARED passes after it and copies of the state see it.
+ * If the launch is refused, it is put back with the claims.
+ *
  * The device memory of a capture lives as long as the native graph and all
  * executable graphs made from it. The native graph holds a reference to the
  * capture's lifeline, whose release only sets a flag, since it may not call

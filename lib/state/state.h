@@ -566,7 +566,8 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set under another seed, to these
  *                         values: its regions begin again.
- *  generator-move ...     Its state set under the seed it had: regions go on.
+ *  generator-move ...     Its state set under the seed it had: regions go on. One
+ *                         that a launch sets comes before that launch's begin.
  *  generator-fold ...     Folded, and this is the outcome.
  *  generator-advance ...  Advanced, and this is the outcome.
  *  generator-destroy ...  From here on the numbers after it are one lower.
