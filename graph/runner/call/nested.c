@@ -251,7 +251,8 @@ static enum philox_status place_inner_input(struct run *run,
 	return status;
 }
 
-static enum philox_status copy_back(struct run *run, const struct inner *inner)
+static enum philox_status copy_inner_back(struct run *run,
+					  const struct inner *inner)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -447,7 +448,7 @@ static enum philox_status run_inner(struct run *run, const struct inner *inner)
 	enum philox_status status = run_inner_body(run);
 
 	if (status == PHILOX_OK)
-		status = copy_back(run, inner);
+		status = copy_inner_back(run, inner);
 	if (status == PHILOX_OK)
 		status = free_rest(run, inner);
 	if (status == PHILOX_OK)
