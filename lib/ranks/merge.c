@@ -61,7 +61,7 @@ static struct merge_region *add_merged(struct merge *merge, const char *name,
 				       const struct saved_region *wanted)
 {
 	struct merge_region made = {
-		.wanted = wanted, .shape = MERGE_NONE, .next = MERGE_NONE};
+		.wanted = wanted, .shape = MERGE_NONE};
 	struct merge_region *added;
 
 	made.name = strdup(name);
@@ -151,12 +151,44 @@ static enum philox_status check_axes(const struct merge *merge,
 	return PHILOX_OK;
 }
 
-/* Where a text is, seen from the place of the new rank. */
+/* Where a text is, seen from the place of the new rank, or of any of all. */
 enum merge_lie {
 	MERGE_HERE,      /* there, along the axes that matter */
 	MERGE_ELSEWHERE, /* at coordinates that some other rank has */
 	MERGE_GONE       /* at coordinates that none will have */
 };
+
+/* An axis that came before among those that matter. */
+static int is_repeated(const struct merge *merge, const struct saved *saved,
+		       const struct saved_region *region,
+		       const struct saved_region *wanted, size_t n)
+{
+	const char *name = axis_that_matters(merge, saved, region, wanted, n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(axis_that_matters(merge, saved, region, wanted, i),
+			    name))
+			return 1;
+	return 0;
+}
+
+/* The coordinates of `at` along the axes that matter, as one number. */
+static uint64_t find_place(const struct merge *merge, const struct saved *saved,
+			   const struct saved_region *region,
+			   const struct saved_region *wanted,
+			   const struct philox_mesh *at)
+{
+	uint64_t place = 0;
+	const char *name;
+
+	for (size_t i = 0;
+	     (name = axis_that_matters(merge, saved, region, wanted, i)); i++)
+		if (!is_repeated(merge, saved, region, wanted, i))
+			place = place * mesh_size_along(&merge->wanted->mesh,
+							name) +
+				mesh_coordinate(at, name);
+	return place;
+}
 
 static enum merge_lie find_lie(const struct merge *merge,
 			       const struct saved *saved,
@@ -173,7 +205,7 @@ static enum merge_lie find_lie(const struct merge *merge,
 
 		if (here >= mesh_size_along(to, name))
 			return MERGE_GONE;
-		if (here != mesh_coordinate(to, name))
+		if (here != mesh_coordinate(to, name) && !merge->all)
 			lie = MERGE_ELSEWHERE;
 	}
 	return lie;
@@ -215,24 +247,40 @@ const char *merge_new_axis(const struct merge *merge,
 /* --- one region of a text ------------------------------------------------- */
 
 /* Two texts that have lost the generator of a name say nothing about it. */
-static enum philox_status note_name(struct merge_region *of,
-				    const struct saved_region *region,
-				    uint64_t rank)
+static int note_name(struct saved_region *last,
+		     const struct saved_region *region)
 {
-	struct saved_region *last = &of->last;
-
 	if (last->serial && last->generator != SAVE_NO_GENERATOR &&
 	    region->generator != SAVE_NO_GENERATOR &&
 	    last->generator != region->generator)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s': generator is %" PRIu32
-				  " in the text of rank %" PRIu64 ", %" PRIu32
-				  " in an earlier one",
-				  of->name, region->generator, rank,
-				  last->generator);
+		return -1;
 	if (!last->serial || last->generator == SAVE_NO_GENERATOR)
 		*last = *region;
-	return PHILOX_OK;
+	return 0;
+}
+
+static enum philox_status two_generators(const struct merge_region *of,
+					 uint32_t generator, uint64_t rank,
+					 uint32_t earlier)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s': generator is %" PRIu32
+			  " in the text of rank %" PRIu64 ", %" PRIu32
+			  " in an earlier one",
+			  of->name, generator, rank, earlier);
+}
+
+/* Only a rank that does not want the name minds. */
+static void note_any(struct merge_region *of, const struct saved_region *region,
+		     uint64_t rank)
+{
+	if (!of->any.serial)
+		of->other_generator = SAVE_NO_GENERATOR;
+	if (!note_name(&of->any, region) ||
+	    of->other_generator != SAVE_NO_GENERATOR)
+		return;
+	of->other_generator = region->generator;
+	of->other_rank = rank;
 }
 
 /* Keeps a region that is alive; returns where, or MERGE_NONE. */
@@ -267,6 +315,63 @@ static enum philox_status compare_shapes(struct merge *merge,
 	return check_axes(merge, saved, region, of->wanted, rank);
 }
 
+/* The first that is not before a place. */
+static size_t find_next(const struct merge_region *of, uint64_t place)
+{
+	size_t first = 0, end = of->n_nexts;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (of->nexts[middle].place < place)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+static const struct merge_next *next_at(const struct merge_region *of,
+					uint64_t place)
+{
+	const size_t i = find_next(of, place);
+
+	return i < of->n_nexts && of->nexts[i].place == place ? &of->nexts[i]
+							      : NULL;
+}
+
+/* What the rank may go on from, or NULL. */
+static const struct merge_next *next_of(const struct merge *merge,
+					const struct merge_region *of)
+{
+	if (of->shape == MERGE_NONE)
+		return NULL;
+	return next_at(of, find_place(merge, &merge->kept,
+				      &merge->kept.regions[of->shape],
+				      of->wanted, &merge->wanted->mesh));
+}
+
+static enum philox_status add_next(struct merge *merge, struct merge_region *of,
+				   const struct saved *saved,
+				   const struct saved_region *region,
+				   uint64_t rank, uint64_t place)
+{
+	const size_t at = find_next(of, place);
+	struct merge_next next = {.place = place, .rank = rank};
+
+	next.kept = of->shape_rank == rank ? of->shape
+					   : keep(merge, saved, region);
+	if (next.kept == MERGE_NONE)
+		return PHILOX_ERROR_MEMORY;
+	if (!array_grow(&of->nexts, of->n_nexts, 1, sizeof(next)))
+		return no_memory_to_merge();
+	memmove(&of->nexts[at + 1], &of->nexts[at],
+		(of->n_nexts - at) * sizeof(next));
+	of->nexts[at] = next;
+	of->n_nexts++;
+	return PHILOX_OK;
+}
+
 /* Rule 2. */
 static enum philox_status go_on_from(struct merge *merge,
 				     struct merge_region *of,
@@ -274,18 +379,17 @@ static enum philox_status go_on_from(struct merge *merge,
 				     const struct saved_region *region,
 				     uint64_t rank)
 {
+	const uint64_t place = find_place(merge, saved, region, of->wanted,
+					  &saved->mesh);
+	const struct merge_next *next = next_at(of, place);
 	struct difference found;
 
-	if (of->next != MERGE_NONE) {
-		if (differ_region(&merge->kept, &merge->kept.regions[of->next],
-				  saved, region, DIFFER_STATES, &found))
-			return disagree(&found, of->next_rank, rank);
-		return PHILOX_OK;
-	}
-	of->next_rank = rank;
-	of->next =
-		of->shape_rank == rank ? of->shape : keep(merge, saved, region);
-	return of->next == MERGE_NONE ? PHILOX_ERROR_MEMORY : PHILOX_OK;
+	if (!next)
+		return add_next(merge, of, saved, region, rank, place);
+	if (differ_region(&merge->kept, &merge->kept.regions[next->kept], saved,
+			  region, DIFFER_STATES, &found))
+		return disagree(&found, next->rank, rank);
+	return PHILOX_OK;
 }
 
 static enum philox_status add_alive(struct merge *merge,
@@ -321,11 +425,15 @@ static enum philox_status add_named(struct merge *merge,
 {
 	raise_mark(&of->highest, region->state.offset, region->serial);
 	raise_mark(&of->highest, region->issued, region->issued_serial);
+	if (merge->all)
+		note_any(of, region, rank);
 	if (of->wanted && region->alive)
 		return add_alive(merge, of, saved, region, rank);
 	if (of->wanted)
 		raise_mark(&of->gone, region->state.offset, region->serial);
-	return note_name(of, region, rank);
+	if (!note_name(&of->last, region))
+		return PHILOX_OK;
+	return two_generators(of, region->generator, rank, of->last.generator);
 }
 
 /* If the mesh is the same, other texts have only what has moved. */
@@ -335,7 +443,7 @@ static int is_needed(const struct merge *merge, const struct merge_region *of,
 	if (!merge->same || rank == merge->own)
 		return 1;
 	return of && of->wanted &&
-	       (of->next == MERGE_NONE || of->next_rank != merge->own);
+	       (!of->n_nexts || of->nexts[0].rank != merge->own);
 }
 
 static enum philox_status merge_region_of(struct merge *merge,
@@ -439,8 +547,7 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 int merge_lacks(const struct merge *merge)
 {
 	for (size_t i = 0; i < merge->n_regions; i++)
-		if (merge->regions[i].wanted &&
-		    merge->regions[i].next == MERGE_NONE)
+		if (merge->regions[i].wanted && !merge->regions[i].n_nexts)
 			return 1;
 	for (size_t i = 0; i < merge->wanted->n_tables; i++)
 		if (merge->tables[i].kept == MERGE_NONE)
@@ -481,6 +588,7 @@ static enum philox_status list_wanted(struct merge *merge)
 	merge->tables = calloc(wanted->n_tables + 1, sizeof(*merge->tables));
 	if (!merge->tables)
 		return no_memory_to_merge();
+	merge->n_tables = wanted->n_tables;
 	for (size_t i = 0; i < wanted->n_tables; i++)
 		merge->tables[i] = (struct merge_table){
 			.name = wanted->tables[i].name, .kept = MERGE_NONE};
@@ -492,15 +600,17 @@ static enum philox_status list_wanted(struct merge *merge)
 	return PHILOX_OK;
 }
 
-enum philox_status merge_init(struct merge *merge, const struct saved *wanted,
-			      const struct philox_mesh *from)
+static enum philox_status begin_merge(struct merge *merge,
+				      const struct saved *wanted,
+				      const struct philox_mesh *from, int all)
 {
 	enum philox_status status;
 
 	memset(merge, 0, sizeof(*merge));
 	merge->wanted = wanted;
+	merge->all = all;
 	merge->from = *from;
-	merge->same = is_same_mesh(from, &wanted->mesh);
+	merge->same = !all && is_same_mesh(from, &wanted->mesh);
 	if (merge->same)
 		merge->own = own_rank(merge);
 	saved_init(&merge->kept);
@@ -510,10 +620,43 @@ enum philox_status merge_init(struct merge *merge, const struct saved *wanted,
 	return status;
 }
 
+enum philox_status merge_init(struct merge *merge, const struct saved *wanted,
+			      const struct philox_mesh *from)
+{
+	return begin_merge(merge, wanted, from, 0);
+}
+
+enum philox_status merge_init_all(struct merge *merge,
+				  const struct saved *wanted,
+				  const struct philox_mesh *from)
+{
+	return begin_merge(merge, wanted, from, 1);
+}
+
+/* Both are in order of name. */
+void merge_use(struct merge *merge, const struct saved *wanted)
+{
+	size_t k = 0;
+
+	merge->wanted = wanted;
+	for (size_t i = 0; i < merge->n_regions; i++) {
+		struct merge_region *of = &merge->regions[i];
+		const struct saved_region *next = &wanted->regions[k];
+		const int is_wanted = k < wanted->n_regions &&
+				      !strcmp(of->name, next->name);
+
+		of->wanted = is_wanted ? next : NULL;
+		of->fresh = 0;
+		k += (size_t)is_wanted;
+	}
+}
+
 void merge_finish(struct merge *merge)
 {
-	for (size_t i = 0; i < merge->n_regions; i++)
+	for (size_t i = 0; i < merge->n_regions; i++) {
+		free(merge->regions[i].nexts);
 		free(merge->regions[i].name);
+	}
 	free(merge->regions);
 	free(merge->tables);
 	saved_finish(&merge->kept);
@@ -581,6 +724,7 @@ static enum philox_status find_line(struct merge *merge,
 				    struct merge_region *of,
 				    struct saved_region *line)
 {
+	const struct merge_next *next = next_of(merge, of);
 	const char *changed;
 
 	if (of->shape == MERGE_NONE)
@@ -588,8 +732,8 @@ static enum philox_status find_line(struct merge *merge,
 	changed = changed_axis(merge, of);
 	if (changed && of->n_tickets)
 		return cannot_divide(merge, of, changed);
-	if (of->next != MERGE_NONE) {
-		*line = merge->kept.regions[of->next];
+	if (next) {
+		*line = merge->kept.regions[next->kept];
 		return PHILOX_OK;
 	}
 	if (!changed)
@@ -637,42 +781,74 @@ static enum philox_status make_wanted(struct merge *merge,
 					merge->wanted->axes[wanted->axis + i]);
 	if (status == PHILOX_OK)
 		status = saved_copy_ops(made, &merge->kept, &line);
-	if (status == PHILOX_OK && of->next != MERGE_NONE)
+	if (status == PHILOX_OK && !of->fresh)
 		status = saved_copy_tickets(made, &merge->kept, &line);
 	return status;
 }
 
 /* Rule 6. */
-static enum philox_status make_destroyed(const struct merge_region *of,
+static enum philox_status make_destroyed(const struct merge *merge,
+					 const struct merge_region *of,
 					 struct saved *made)
 {
+	const struct saved_region *last = merge->all ? &of->any : &of->last;
 	struct saved_region line = {.name = of->name,
-				    .key = of->last.key,
-				    .generator = of->last.generator,
-				    .state = of->last.state,
+				    .key = last->key,
+				    .generator = last->generator,
+				    .state = last->state,
 				    .serial = of->highest.serial};
 
+	if (!last->serial)
+		return PHILOX_OK; /* no text has it: another rank wants it */
+	if (merge->all && of->other_generator != SAVE_NO_GENERATOR)
+		return two_generators(of, of->other_generator, of->other_rank,
+				      last->generator);
 	line.state.offset = of->highest.offset;
 	return saved_add_region(made, &line);
 }
 
-static enum philox_status make_tables(struct merge *merge, struct saved *made)
+static const struct merge_table *find_table(const struct merge *merge,
+					    const char *name)
 {
+	size_t first = 0, end = merge->n_tables;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (strcmp(merge->tables[middle].name, name) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return &merge->tables[first];
+}
+
+/* From `all`, unless it is NULL, if no text of `merge` has it. */
+static enum philox_status make_table(const struct merge *merge,
+				     const struct merge *all, const char *name,
+				     struct saved *made)
+{
+	const struct merge_table *of = find_table(merge, name);
+	const struct saved_table *table;
+
+	if (of->kept == MERGE_NONE && all)
+		return make_table(all, NULL, name, made);
+	if (of->kept == MERGE_NONE)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "rows '%s' are in no text of the set", name);
+	table = &merge->kept.tables[of->kept];
+	return saved_add_table(made, table, &merge->kept.rows[table->row]);
+}
+
+static enum philox_status make_tables(const struct merge *merge,
+				      const struct merge *all,
+				      struct saved *made)
+{
+	const struct saved *wanted = merge->wanted;
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < merge->wanted->n_tables;
-	     i++) {
-		const struct merge_table *of = &merge->tables[i];
-		const struct saved_table *table;
-
-		if (of->kept == MERGE_NONE)
-			return status_set(PHILOX_ERROR_MISMATCH,
-					  "rows '%s' are in no text of the set",
-					  of->name);
-		table = &merge->kept.tables[of->kept];
-		status = saved_add_table(made, table,
-					 &merge->kept.rows[table->row]);
-	}
+	for (size_t i = 0; status == PHILOX_OK && i < wanted->n_tables; i++)
+		status = make_table(merge, all, wanted->tables[i].name, made);
 	return status;
 }
 
@@ -690,7 +866,26 @@ static enum philox_status check_twins(const struct saved *made)
 	return status;
 }
 
-static enum philox_status make_all(struct merge *merge, struct saved *made)
+/* From `all`, unless it is NULL, if the own text lacks it. */
+static enum philox_status make_region(struct merge *merge, struct merge *all,
+				      struct merge_region *of,
+				      struct saved *made)
+{
+	struct merge_region *of_all;
+	enum philox_status status;
+
+	if (!of->wanted)
+		return make_destroyed(merge, of, made);
+	if (!all || of->n_nexts)
+		return make_wanted(merge, of, made);
+	of_all = find_merged(all, of->name);
+	status = make_wanted(all, of_all, made);
+	of->fresh = of_all->fresh;
+	return status;
+}
+
+static enum philox_status make_all(struct merge *merge, struct merge *all,
+				   struct saved *made)
 {
 	const struct saved *kept = &merge->kept;
 	enum philox_status status =
@@ -698,14 +893,10 @@ static enum philox_status make_all(struct merge *merge, struct saved *made)
 
 	for (size_t i = 0; status == PHILOX_OK && i < kept->n_generators; i++)
 		status = saved_add_generator(made, kept->generators[i]);
-	for (size_t i = 0; status == PHILOX_OK && i < merge->n_regions; i++) {
-		struct merge_region *of = &merge->regions[i];
-
-		status = of->wanted ? make_wanted(merge, of, made)
-				    : make_destroyed(of, made);
-	}
+	for (size_t i = 0; status == PHILOX_OK && i < merge->n_regions; i++)
+		status = make_region(merge, all, &merge->regions[i], made);
 	if (status == PHILOX_OK)
-		status = make_tables(merge, made);
+		status = make_tables(merge, all, made);
 	if (status == PHILOX_OK)
 		status = saved_copy_outputs(made, kept);
 	return status == PHILOX_OK ? check_twins(made) : status;
@@ -713,10 +904,16 @@ static enum philox_status make_all(struct merge *merge, struct saved *made)
 
 enum philox_status merge_make(struct merge *merge, struct saved *made)
 {
+	return merge_make_with(merge, NULL, made);
+}
+
+enum philox_status merge_make_with(struct merge *merge, struct merge *all,
+				   struct saved *made)
+{
 	enum philox_status status;
 
 	saved_init(made);
-	status = make_all(merge, made);
+	status = make_all(merge, all, made);
 	if (status != PHILOX_OK)
 		saved_finish(made);
 	return status;

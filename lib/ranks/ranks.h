@@ -313,6 +313,11 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  * own does not have, which has moved then; generators must agree with them too.
  * The outputs of runners that the own text names are the rank's. From another
  * mesh no outputs are taken: their tensors were shards of that mesh.
+ *
+ * All that this needs of the texts, but for rule 2, is the same for every rank
+ * of the new mesh. What is made for all of them at once keeps, for each region,
+ * what ranks at each place along the axes that matter go on from; so each text
+ * is looked at once.
  */
 
 #define MERGE_NONE SIZE_MAX /* no place in a table */
@@ -323,18 +328,29 @@ struct merge_mark {
 	uint64_t serial; /* 0: not there at all */
 };
 
+/* What a region may go on from, for ranks at one place. */
+struct merge_next {
+	uint64_t place; /* along the axes that matter, as one number */
+	size_t kept;
+	uint64_t rank; /* whose text it is of */
+};
+
 struct merge_region {
 	char *name;
 	const struct saved_region *wanted; /* NULL: nobody wants it */
 	size_t shape; /* of all texts, in `kept`; or MERGE_NONE */
-	size_t next;  /* to go on from, in `kept`; or MERGE_NONE */
-	uint64_t shape_rank, next_rank;
+	uint64_t shape_rank;
+	struct merge_next *nexts; /* in order of place */
+	size_t n_nexts;
 	uint64_t ticket_rank;      /* the first that has tickets */
 	size_t n_tickets;          /* its tickets; 0: none has any */
 	struct merge_mark highest; /* in all texts */
 	struct merge_mark gone;    /* at coordinates that will not be */
-	struct saved_region last;  /* the text that last had it destroyed or
+	struct saved_region last;  /* the first text that has it destroyed or
 				      not wanted */
+	struct saved_region any;   /* for all ranks: that has it at all */
+	uint64_t other_rank;       /* a text where `any` has another generator */
+	uint32_t other_generator;  /* that one, if it is not that of `any` */
 	int fresh;                 /* it starts so */
 };
 
@@ -346,6 +362,7 @@ struct merge_table {
 
 struct merge {
 	const struct saved *wanted;
+	int all;                 /* of all ranks, wherever they are */
 	struct philox_mesh from; /* borrowed names; coordinates do not matter */
 	int same;                /* the meshes are the same */
 	uint64_t own;            /* if so, the text of the same place */
@@ -354,7 +371,8 @@ struct merge {
 	uint64_t generator_rank;
 	struct merge_region *regions; /* in order of their names */
 	size_t n_regions, n_sorted;
-	struct merge_table *tables; /* as `wanted` has them */
+	struct merge_table *tables; /* in order of their names */
+	size_t n_tables;
 };
 
 /*
@@ -375,6 +393,25 @@ enum philox_status merge_init(struct merge *merge, const struct saved *wanted,
 enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 			     uint64_t rank);
 int merge_lacks(const struct merge *merge);
+
+/*
+ * merge_init_all() begins to make what all ranks have: `wanted` has what any of
+ * them wants. Every text is added once, in order of rank. Then merge_use() says
+ * which rank it is and what that one wants, before merge_make(): its place, and
+ * regions and tables in order of their names, of those of all. It has to stay.
+ */
+enum philox_status merge_init_all(struct merge *merge,
+				  const struct saved *wanted,
+				  const struct philox_mesh *from);
+void merge_use(struct merge *merge, const struct saved *wanted);
+
+/*
+ * merge_make_with() is merge_make() of a rank whose mesh is the same and whose
+ * own text was added, and lacks something: that comes from what was made of all
+ * texts, of which it is the rank in use.
+ */
+enum philox_status merge_make_with(struct merge *merge, struct merge *all,
+				   struct saved *made);
 
 void merge_finish(struct merge *merge);
 

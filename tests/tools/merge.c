@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 #include "tests/support/ranks/set.h"
 #include "tools/tools.h"
@@ -132,6 +133,72 @@ PROMISE(merge_tool, keeps_a_part_of_an_axis_that_stays)
 	cr_assert_eq(RUN(merge, "one.0", "two", "--mesh", "pipe=2"), 0);
 	cr_assert(text_has("two.1", "\"block.0\" alive"));
 	leave_set();
+}
+
+/* What moves comes from the texts that have it, what stays from the own one. */
+PROMISE(merge_tool, moves_a_region_on_the_same_mesh)
+{
+	enter_set();
+	make_stages(f);
+	cr_assert_eq(RUN(merge, "old", "new", "--mesh", "data=2,pipe=3",
+			 "--place", "block.2=pipe:0"),
+		     0);
+	SAID("6 texts into 6: regions 5\n");
+	cr_assert(text_has("new.3", "\"block.0\" alive"));
+	cr_assert(text_has("new.3", "\"block.2\" alive"));
+	cr_assert(text_has("new.5", "\"block.2\" destroyed"));
+	cr_assert(text_has("new.5", "\"head\" alive"));
+	cr_assert(!text_has("new.4", "\"block.2\""));
+	leave_set();
+}
+
+/* How often each file of a set was opened since a watch on it began. */
+static void count_opens(int watcher, const int *watches, unsigned n,
+			unsigned *opens)
+{
+	char events[4096] __attribute__((aligned(8)));
+	ssize_t size;
+
+	memset(opens, 0, n * sizeof(*opens));
+	while ((size = read(watcher, events, sizeof(events))) > 0)
+		for (ssize_t at = 0; at < size;) {
+			const struct inotify_event *event =
+				(const void *)(events + at);
+
+			for (unsigned i = 0; i < n; i++)
+				opens[i] += event->wd == watches[i];
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+}
+
+/* Its cost is in proportion to the ranks, old and new: not to their product. */
+PROMISE(merge_tool, reads_each_text_once)
+{
+	static const char *const places[] = {"*=pipe:0", "block.2=pipe:0"};
+	static const char *const meshes[] = {"data=4,pipe=1", "data=2,pipe=3"};
+	int watcher = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), watches[6];
+	unsigned opens[6];
+
+	cr_assert(watcher >= 0);
+	for (int k = 0; k < 2; k++) {
+		enter_set();
+		make_stages(f);
+		for (unsigned i = 0; i < 6; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "old.%u", i);
+			watches[i] = inotify_add_watch(watcher, name, IN_OPEN);
+		}
+		cr_assert_eq(RUN(merge, "old", "new", "--mesh", meshes[k],
+				 "--place", places[k]),
+			     0, "%s", said);
+		count_opens(watcher, watches, 6, opens);
+		for (unsigned i = 0; i < 6; i++)
+			cr_assert_eq(opens[i], 1, "text %u: %u times", i,
+				     opens[i]);
+		leave_set();
+	}
+	close(watcher);
 }
 
 PROMISE(merge_tool, says_what_starts_fresh)

@@ -57,6 +57,8 @@ struct merge_job {
 	struct philox_mesh to;    /* its names are its own */
 	struct merge_item *items; /* regions, then tables, by name */
 	size_t n_items;
+	struct saved *texts; /* of all old ranks: each is read once */
+	size_t n_texts;
 };
 
 /*
@@ -70,7 +72,10 @@ int merge_take_rule(struct merge_rules *rules, const char *option,
 		    const char *value);
 void merge_free_rules(struct merge_rules *rules);
 
-/* merge_survey() reads all texts and lists what they have, and where. */
+/*
+ * merge_survey() reads all texts and lists what they have, and where;
+ * merge_free_items() frees both.
+ */
 int merge_survey(struct merge_job *job);
 void merge_free_items(struct merge_job *job);
 

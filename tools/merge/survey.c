@@ -66,6 +66,11 @@ void merge_free_items(struct merge_job *job)
 	free(job->items);
 	job->items = NULL;
 	job->n_items = 0;
+	for (size_t i = 0; i < job->n_texts; i++)
+		saved_finish(&job->texts[i]);
+	free(job->texts);
+	job->texts = NULL;
+	job->n_texts = 0;
 }
 
 /* --- one text ------------------------------------------------------------- */
@@ -133,17 +138,19 @@ int merge_survey(struct merge_job *job)
 	int result = 0;
 
 	for (uint64_t rank = 0; !result && rank < world; rank++) {
-		struct saved saved;
+		struct saved *saved = array_grow(&job->texts, job->n_texts, 1,
+						 sizeof(*saved));
 
 		if (merge_signal())
 			return 1;
 		merge_progress("reading", 0, rank, world);
-		if (source_text(&job->source, rank, &saved) != PHILOX_OK) {
+		if (saved &&
+		    source_text(&job->source, rank, saved) != PHILOX_OK) {
 			complain("merge", "%s", philox_error_message());
 			return 1;
 		}
-		result = note_text(job, &saved);
-		saved_finish(&saved);
+		job->n_texts += saved != NULL;
+		result = saved ? note_text(job, saved) : -1;
 	}
 	if (result)
 		complain("merge", "out of memory");

@@ -17,6 +17,9 @@
 struct merge_output {
 	struct file_group *group;
 	struct draft draft;
+	struct merge all; /* of all texts, when a rank needs it */
+	struct saved wanted; /* by any rank */
+	int has_all;
 };
 
 /* --- one rank ------------------------------------------------------------- */
@@ -45,8 +48,9 @@ static enum philox_status want_item(struct saved *wanted,
 	return status;
 }
 
+/* What a rank wants, or any of them. */
 static enum philox_status want_all(const struct merge_job *job, uint64_t rank,
-				   struct saved *wanted)
+				   int any, struct saved *wanted)
 {
 	enum philox_status status;
 
@@ -55,7 +59,7 @@ static enum philox_status want_all(const struct merge_job *job, uint64_t rank,
 	if (status == PHILOX_OK)
 		mesh_go(&wanted->mesh, rank);
 	for (size_t i = 0; status == PHILOX_OK && i < job->n_items; i++)
-		if (has_item(&job->items[i], &wanted->mesh))
+		if (any || has_item(&job->items[i], &wanted->mesh))
 			status = want_item(wanted, &job->items[i]);
 	if (status != PHILOX_OK)
 		saved_finish(wanted);
@@ -95,20 +99,96 @@ static enum philox_status write_made(struct merge_output *output, uint64_t rank,
 	return status;
 }
 
+/* What all texts say, of which each rank takes its part: once for all. */
+static enum philox_status read_all(struct merge_job *job,
+				   struct merge_output *output)
+{
+	enum philox_status status = want_all(job, 0, 1, &output->wanted);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = merge_init_all(&output->all, &output->wanted,
+				source_mesh(&job->source));
+	if (status != PHILOX_OK) {
+		saved_finish(&output->wanted);
+		return status;
+	}
+	output->has_all = 1;
+	for (size_t i = 0; status == PHILOX_OK && i < job->n_texts; i++)
+		status = merge_add(&output->all, &job->texts[i], i);
+	return status;
+}
+
+static enum philox_status use_all(struct merge_job *job,
+				  struct merge_output *output,
+				  const struct saved *wanted)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!output->has_all)
+		status = read_all(job, output);
+	if (status == PHILOX_OK)
+		merge_use(&output->all, wanted);
+	return status;
+}
+
+/* The own text first, if there is one: see Note [Another mesh]. */
+static enum philox_status make_same(struct merge_job *job,
+				    struct merge_output *output,
+				    const struct saved *wanted,
+				    struct merge *merge, struct saved *made)
+{
+	enum philox_status status =
+		merge_add(merge, &job->texts[merge->own], merge->own);
+	const int lacks = status == PHILOX_OK && merge_lacks(merge);
+
+	if (lacks)
+		status = use_all(job, output, wanted);
+	if (status == PHILOX_OK)
+		status = merge_make_with(merge, lacks ? &output->all : NULL,
+					 made);
+	if (status == PHILOX_OK)
+		count_fresh(job, merge);
+	return status;
+}
+
+static enum philox_status make_rank(struct merge_job *job,
+				    struct merge_output *output,
+				    const struct saved *wanted,
+				    struct saved *made)
+{
+	struct merge merge;
+	enum philox_status status =
+		merge_init(&merge, wanted, source_mesh(&job->source));
+
+	if (status != PHILOX_OK)
+		return status;
+	if (merge.same) {
+		status = make_same(job, output, wanted, &merge, made);
+	} else {
+		status = use_all(job, output, wanted);
+		if (status == PHILOX_OK)
+			status = merge_make(&output->all, made);
+		if (status == PHILOX_OK)
+			count_fresh(job, &output->all);
+	}
+	merge_finish(&merge);
+	return status;
+}
+
 static enum philox_status write_rank(struct merge_job *job, uint64_t rank,
 				     struct merge_output *output)
 {
 	struct saved wanted, made;
-	struct merge merge;
-	enum philox_status status = want_all(job, rank, &wanted);
+	enum philox_status status = want_all(job, rank, 0, &wanted);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = source_merge(&job->source, &wanted, &merge, &made);
+	status = make_rank(job, output, &wanted, &made);
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", job->old_path);
 	if (status == PHILOX_OK) {
-		count_fresh(job, &merge);
 		status = write_made(output, rank, &made);
-		merge_finish(&merge);
 		saved_finish(&made);
 	}
 	saved_finish(&wanted);
@@ -185,6 +265,10 @@ static enum philox_status write_group(struct merge_job *job,
 	else
 		file_group_drop(output->group);
 	draft_finish(&output->draft);
+	if (output->has_all) {
+		merge_finish(&output->all);
+		saved_finish(&output->wanted);
+	}
 	if (status != PHILOX_OK)
 		complain("merge", "%s", philox_error_message());
 	return status;
