@@ -119,6 +119,8 @@ static enum philox_status make_pool(struct philox_context *context,
 	pool->limit = options->limit;
 	pool->marked = device_has_marks(context->device);
 	pool->fills = (options->flags & PHILOX_POOL_FILL) != 0;
+	if (options->flags & PHILOX_POOL_UNMAP)
+		pool->unmap = pool_unmap_now;
 	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
 	status = philox_event_create(context->device, &pool->event);
 	if (status == PHILOX_OK)

@@ -241,7 +241,7 @@ static enum philox_status read_piece(const struct philox_pool *pool,
 				   : status;
 }
 
-static enum philox_status say_written(const struct philox_pool *pool,
+static enum philox_status say_freed_written(const struct philox_pool *pool,
 				      uintptr_t address)
 {
 	struct pool_block block;
@@ -275,7 +275,7 @@ static enum philox_status look_at_range(const struct philox_pool *pool,
 			return status;
 		for (uintptr_t at = now.begin; at < now.end; at++)
 			if (piece[at - now.begin] != FILL)
-				return say_written(pool, at);
+				return say_freed_written(pool, at);
 	}
 	return PHILOX_OK;
 }

@@ -190,14 +190,11 @@ static void unmap_idle(struct philox_pool *pool)
 }
 
 /* In relaxed mode, as below. */
-void pool_unmap_free(struct philox_pool *pool)
+void pool_unmap_now(struct philox_pool *pool)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode;
 
-	if (!(pool->flags & PHILOX_POOL_UNMAP))
-		return;
-	kept = status_kept();
 	if (check_captures(pool->context) == PHILOX_OK &&
 	    device_relaxed_begin(pool_device(pool), &mode) == PHILOX_OK) {
 		pool_lock(pool);

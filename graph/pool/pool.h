@@ -143,6 +143,8 @@ struct philox_pool {
 	struct philox_runner *runner;
 	void (*refresh)(struct philox_runner *runner);
 	enum philox_status (*wait)(struct philox_runner *runner);
+
+	void (*unmap)(struct philox_pool *pool); /* pool_unmap_now() or NULL */
 };
 
 /* pool_refresh() comes before the lock where blocks are shown or checked. */
@@ -150,6 +152,16 @@ static inline void pool_refresh(struct philox_pool *pool)
 {
 	if (pool->runner)
 		pool->refresh(pool->runner);
+}
+
+/*
+ * pool_unmap_free() comes when memory was freed outside captures, without locks:
+ * see pool_unmap_now().
+ */
+static inline void pool_unmap_free(struct philox_pool *pool)
+{
+	if (pool->unmap)
+		pool->unmap(pool);
 }
 
 /*
@@ -261,7 +273,7 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
  * pool_grow_for() grows a pool for a request, with its lock, and logs it.
  * pool_take_ahead() sees to so many bytes that are free in one piece, as
  * philox_pool_reserve() does, with its lock.
- * pool_unmap_free() unmaps what is wholly free in a pool that wants it
+ * pool_unmap_now() unmaps what is wholly free in a pool that wants it
  * (PHILOX_POOL_UNMAP), if it can be done now; without locks.
  * pools_give_back() has all pools of a context but one give back what no graph
  * needs, without locks; pools_list() writes what each of them holds.
@@ -269,7 +281,7 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
 enum philox_status pool_grow_for(struct philox_pool *pool,
 				 const struct pool_request *request);
 enum philox_status pool_take_ahead(struct philox_pool *pool, size_t bytes);
-void pool_unmap_free(struct philox_pool *pool);
+void pool_unmap_now(struct philox_pool *pool);
 void pools_give_back(struct philox_context *context,
 		     const struct philox_pool *except);
 void pools_list(struct philox_context *context, char *text, size_t size);

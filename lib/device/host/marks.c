@@ -84,9 +84,9 @@ void host_marks_close(struct host_device *device)
 
 /* --- refusals --------------------------------------------------------------- */
 
-static enum philox_status refuse(const struct host_device *device,
-				 const struct host_array *array,
-				 uintptr_t address)
+static enum philox_status refuse_marked(const struct host_device *device,
+					const struct host_array *array,
+					uintptr_t address)
 {
 	const size_t offset = address - (uintptr_t)array->of.at;
 	char from[48] = "";
@@ -102,7 +102,7 @@ static enum philox_status refuse(const struct host_device *device,
 			  find_note(device, address));
 }
 
-static enum philox_status check_array(const struct host_device *device,
+static enum philox_status check_marks(const struct host_device *device,
 				      const struct host_array *array)
 {
 	const uintptr_t at = (uintptr_t)array->of.at;
@@ -114,7 +114,7 @@ static enum philox_status check_array(const struct host_device *device,
 			return PHILOX_OK;
 		named = device_free_used(met, array->of.written);
 		if (range_is_empty(named))
-			return refuse(device, array, met.begin);
+			return refuse_marked(device, array, met.begin);
 		left.begin = named.end;
 	}
 }
@@ -128,6 +128,6 @@ enum philox_status host_marks_check(struct host_device *device,
 		return PHILOX_OK;
 	for (uint32_t i = 0; status == PHILOX_OK && i < work->args->n_arrays;
 	     i++)
-		status = check_array(device, &work->args->arrays[i]);
+		status = check_marks(device, &work->args->arrays[i]);
 	return status;
 }
