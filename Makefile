@@ -458,7 +458,7 @@ $(BUILD)/fuzz/pool: $(wildcard tests/support/models/pool*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c) \
 	$(addprefix tools/,formats/json.c formats/pool.c cli/complain.c cli/json.c \
 	cli/svg.c)
-$(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
+$(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c tools/explain/plan.c) \
 	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
 $(BUILD)/fuzz/outputs: $(wildcard tools/outputs/*.c) \
 	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)

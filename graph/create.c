@@ -77,6 +77,7 @@ static const struct context_hooks hooks = {
 	.here = own_here,
 	.quiet = check_quiet,
 	.ended = callback_pass_ended,
+	.noted = passes_noted,
 	.digest = inspect_digest,
 	.tied = ties_list,
 	.outputs = outputs_list,

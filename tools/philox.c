@@ -24,6 +24,8 @@ static const struct command commands[] = {
 	 tool_diff},
 	{"inspect", "sum up a saved context, journal, pool or runner; draw it",
 	 tool_inspect},
+	{"explain", "print what a runner has recorded as programs",
+	 tool_explain},
 	{"merge", "make the saved contexts of one mesh those of another",
 	 tool_merge},
 	{"info", "show the version, the devices and the processor", tool_info},

@@ -12,6 +12,7 @@
 int tool_bench(int argc, char **argv);
 int tool_diff(int argc, char **argv);
 int tool_draw(int argc, char **argv);
+int tool_explain(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_inspect(int argc, char **argv);
 int tool_matrix(int argc, char **argv);

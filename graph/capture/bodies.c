@@ -293,6 +293,8 @@ static enum philox_status end_body(struct capture *capture,
 	enum philox_status status;
 
 	body->phase = BODY_CAPTURED;
+	program_note(capture, PROGRAM_BODY_END,
+		     (uint32_t)(body - capture->bodies), 0);
 	if (is_own(capture, body))
 		return PHILOX_OK;
 	status = check_ours(capture, body);

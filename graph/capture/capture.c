@@ -224,6 +224,7 @@ static void free_capture(struct capture *capture)
 	bodies_free(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);
+	program_free(&capture->program);
 	free(capture->passes);
 	free(capture);
 }

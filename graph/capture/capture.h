@@ -5,6 +5,7 @@
 #define GRAPH_CAPTURE_CAPTURE_H
 
 #include <stddef.h>
+#include <philox/fill.h>
 #include <philox/graph.h>
 #include "alloc/arena.h"
 #include "graph/capture/context.h"
@@ -419,6 +420,53 @@ struct conditional_node {
 	device_condition condition;
 };
 
+/*
+ * What was recorded, step by step, for the text of its program
+ * (graph/runner/explain). A capture notes the steps from FORWARD on to
+ * BODY_END, in the order in which they were asked for; the others are those of
+ * the body of a runner's function. At most PROGRAM_MOST steps are kept, and the
+ * rest are counted.
+ */
+enum program_kind {
+	PROGRAM_FORWARD,
+	PROGRAM_BACKWARD,
+	PROGRAM_COMMIT,
+	PROGRAM_DRAW,
+	PROGRAM_CELL,   /* a kernel of the caller's gets an operator's state */
+	PROGRAM_CELLS,  /* ... all states of a pass */
+	PROGRAM_STATE,  /* a generator's state is copied */
+	PROGRAM_VALUE,  /* a launch parameter is asked for */
+	PROGRAM_BODY,   /* of a conditional node: what follows is in it */
+	PROGRAM_BODY_END,
+	PROGRAM_ALLOC,
+	PROGRAM_FREE,
+	PROGRAM_BUFFER, /* memory for a copy of an input */
+	PROGRAM_OUTPUT,
+	PROGRAM_CALL,  /* of a function within: its steps follow */
+	PROGRAM_INNER, /* an output of it */
+	PROGRAM_RETURN
+};
+
+enum { PROGRAM_MOST = 16384 };
+
+struct program_step {
+	uint8_t kind;
+	uint8_t dist, dtype, layout; /* of a draw; no layout: 0 */
+	uint32_t pass;      /* of the capture; STATE, VALUE, BODY: its number */
+	uint32_t flags;     /* of a begin or a commit */
+	uint32_t op, call;  /* of the region of the pass */
+	uint32_t iteration; /* that a view draws; UINT32_MAX: by a word */
+	struct philox_span span;
+	uint64_t with[2]; /* a draw's parameters: the bits of doubles, or
+			     integers */
+};
+
+struct program {
+	struct program_step *steps;
+	uint32_t n, room;
+	uint64_t lost; /* steps for which there was no room */
+};
+
 struct capture {
 	struct capture *next;
 	struct graph_context *graphs;
@@ -445,6 +493,7 @@ struct capture {
 	uint32_t n_views;
 	uint32_t message_slots;
 	uint32_t node_capacity; /* of the node's message */
+	struct program program;
 	int dropped;
 	int sealing;       /* a graph is being made of it, without the lock */
 	const char *graph; /* sealed: the name of the graph made from it */
@@ -731,6 +780,27 @@ void bodies_give_up(struct graph_context *graphs, uint64_t id);
 
 /* bodies_free() frees all of it. */
 void bodies_free(struct capture *capture);
+
+/* --- program: what is recorded, step by step ------------------------------ */
+
+/*
+ * program_add() adds a step, or counts it as lost; program_free() frees all.
+ * program_describe() makes a step a draw.
+ */
+void program_add(struct program *program, const struct program_step *step);
+void program_free(struct program *program);
+void program_describe(const struct philox_fill_desc *fill,
+		      struct program_step *step);
+
+/*
+ * program_note() adds a step with no more than a number. With the context's
+ * lock held.
+ */
+void program_note(struct capture *capture, enum program_kind kind,
+		  uint32_t number, uint32_t flags);
+
+/* The hook of the same name: see lib/state/state.h. */
+void passes_noted(const struct philox_pass *pass, const struct pass_note *note);
 
 /* --- passes: passes and generators on a capturing stream ------------------ */
 

@@ -471,6 +471,8 @@ static enum philox_status begin_body(struct philox_conditional *conditional,
 		return status;
 	body->stream = stream;
 	body->phase = BODY_OPEN;
+	program_note(capture, PROGRAM_BODY, (uint32_t)(body - capture->bodies),
+		     0);
 	return PHILOX_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "graph/capture/capture.h"
 #include "lib/containers/array.h"
+#include "lib/pass/pass.h"
 
 static uint64_t placeholder(const struct capture *capture, uint32_t index)
 {
@@ -386,6 +387,9 @@ static enum philox_status record(struct capture *capture,
 		return status;
 	}
 	add(capture, pass, &captured);
+	program_note(capture,
+		     captured.backward ? PROGRAM_BACKWARD : PROGRAM_FORWARD,
+		     pass->index, pass->flags);
 	journal_captured(capture);
 	return PHILOX_OK;
 }
@@ -453,6 +457,7 @@ enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
 		return status;
 	captured->flags |= flags;
 	captured->phase = CAPTURED_COMMITTED;
+	program_note(capture, PROGRAM_COMMIT, pass->index, flags);
 	journal_ended(capture, captured);
 	end_consuming(capture, pass, !(captured->flags & PHILOX_PASS_RETAIN));
 	if (ticket && capture_is_tracked(captured))
@@ -488,6 +493,27 @@ enum philox_status passes_join(const struct philox_pass *view)
 				  " was dropped",
 				  view->region->name, view->capture_id);
 	return capture_depend(capture, view->capture_id, view->stream);
+}
+
+/* --- what passes draw, noted ---------------------------------------------- */
+
+void passes_noted(const struct philox_pass *pass, const struct pass_note *note)
+{
+	struct capture *capture = capture_around(pass->region->context->graphs,
+						 pass->capture_id);
+	struct program_step step = {.kind = PROGRAM_CELL,
+				    .pass = pass->index,
+				    .op = note->op,
+				    .call = note->call,
+				    .iteration = pass->iteration};
+
+	if (!capture)
+		return;
+	if (note->all)
+		step.kind = PROGRAM_CELLS;
+	if (note->fill)
+		program_describe(note->fill, &step);
+	program_add(&capture->program, &step);
 }
 
 /* --- copies of a generator's state ---------------------------------------- */
@@ -554,6 +580,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 	head_add_state(&capture->head, read.cell.device, read.slot);
 	capture->reads[capture->n_reads++] = read;
 	capture->message_slots++;
+	program_note(capture, PROGRAM_STATE, (uint32_t)generator->number, 0);
 	generator->reads++;
 	return PHILOX_OK;
 }

@@ -91,7 +91,7 @@ static void remember_own(struct graph_context *graphs, struct own_capture *own)
 }
 
 enum philox_status own_begin(struct philox_context *context,
-			     philox_stream stream)
+			     philox_stream stream, uint64_t *id)
 {
 	struct own_capture *own = calloc(1, sizeof(*own));
 	enum philox_status status;
@@ -106,6 +106,7 @@ enum philox_status own_begin(struct philox_context *context,
 		free(own);
 		return status;
 	}
+	*id = own->id;
 	context_lock(context);
 	remember_own(context->graphs, own);
 	context_unlock(context);
@@ -116,10 +117,11 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 					philox_stream stream)
 {
 	enum philox_status status;
+	uint64_t id;
 
 	if (!context)
 		return context_null(NULL, "context");
-	status = own_begin(context, stream);
+	status = own_begin(context, stream, &id);
 	return status == PHILOX_OK ? PHILOX_OK
 				   : context_report(context, status, NULL);
 }
@@ -240,9 +242,11 @@ static enum philox_status make_own(struct philox_context *context,
 {
 	struct philox_device *device = context->device;
 	philox_native_exec exec = NULL;
+	const uint64_t began = clock_now();
 	enum philox_status status;
 
 	status = philox_native_graph_instantiate(device, native, &exec);
+	made->times.instantiate = clock_now() - began;
 	made->native = native;
 	made->exec = exec;
 	if (status == PHILOX_OK)
@@ -272,15 +276,17 @@ static void drop_own(struct philox_context *context, uint64_t id)
  * locked meanwhile.
  */
 static enum philox_status end_own(struct philox_context *context, uint64_t id,
-				  philox_native_graph native,
+				  philox_native_graph native, uint64_t took,
 				  struct philox_graph **graph)
 {
 	struct philox_graph *made;
 	struct capture *capture;
 	enum philox_status status = begin_graph(context, id, &capture, &made);
 
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
+		made->times.end = took;
 		status = make_own(context, made, native, graph);
+	}
 	if (status != PHILOX_OK) {
 		const struct status_message kept = status_kept();
 
@@ -322,6 +328,7 @@ enum philox_status own_end(struct philox_context *context, philox_stream stream,
 			   struct philox_graph **graph, uint64_t *id)
 {
 	philox_native_graph native = NULL;
+	const uint64_t began = clock_now();
 	enum philox_status status = check_origin(context, stream, id);
 
 	if (status != PHILOX_OK)
@@ -331,7 +338,8 @@ enum philox_status own_end(struct philox_context *context, philox_stream stream,
 	if (status != PHILOX_OK && goes_on(context, stream, status))
 		return status;
 	if (status == PHILOX_OK)
-		status = end_own(context, *id, native, graph);
+		status = end_own(context, *id, native, clock_now() - began,
+				 graph);
 	context_lock(context);
 	if (!native)
 		drop_failed(context->graphs, stream, *id);
@@ -488,6 +496,7 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 				struct philox_graph **graph)
 {
 	struct philox_graph *made;
+	const uint64_t began = clock_now();
 	enum philox_status status =
 		begin_adopting(context, id, native, exec, &made);
 
@@ -496,6 +505,7 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 	made->native = native;
 	made->exec = exec;
 	status = graph_try(made);
+	made->times.adopt = clock_now() - began;
 	context_lock(context);
 	if (status == PHILOX_OK && !made->capture)
 		status = find_session(context->graphs, id); /* still */

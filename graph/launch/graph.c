@@ -62,18 +62,34 @@ static void free_record(struct philox_graph *graph)
 	free(graph);
 }
 
+static void write_times(const struct graph_times *times, char text[80])
+{
+	if (times->adopt)
+		snprintf(text, 80, "adopt %" PRIu64, times->adopt);
+	else
+		snprintf(text, 80,
+			 "capture end %" PRIu64 ", instantiate %" PRIu64,
+			 times->end, times->instantiate);
+}
+
 static void post_adopted(const struct philox_graph *graph)
 {
 	const struct capture *capture = graph->capture;
-	char regions[192];
+	const struct graph_times *times = &graph->times;
+	char regions[192], took[80];
 
 	report_regions(capture, regions, sizeof(regions));
+	write_times(times, took);
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
 		 &(struct philox_log_entry){.graph = graph->name,
-					    .capture_id = capture->id},
-		 "capture %" PRIu64 " became '%s': %" PRIu32 " pass%s of %s",
+					    .capture_id = capture->id,
+					    .nanoseconds = times->adopt +
+							   times->end +
+							   times->instantiate},
+		 "capture %" PRIu64 " became '%s': %" PRIu32
+		 " pass%s of %s (ns: %s)",
 		 capture->id, graph->name, graph->n_uses,
-		 status_es(graph->n_uses), regions);
+		 status_es(graph->n_uses), regions, took);
 }
 
 static void write_params(struct philox_graph *graph)
@@ -183,6 +199,7 @@ static uint64_t bytes_of_capture(const struct capture *capture)
 	return sizeof(*capture) +
 	       capture->capacity * sizeof(struct captured_pass) +
 	       capture->n_params * sizeof(struct captured_param) +
+	       capture->program.room * sizeof(struct program_step) +
 	       head->report.size + head->open.size + head->staged.size +
 	       head->sealed.size + head->cells * sizeof(struct philox_state);
 }

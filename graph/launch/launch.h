@@ -26,6 +26,11 @@ struct launch {
 	struct claim claims[]; /* one for each captured pass */
 };
 
+/* How long making it took, in nanoseconds of the host; 0: not done. */
+struct graph_times {
+	uint64_t end, instantiate, adopt;
+};
+
 /*
  * Locking: `lock` orders the launches of one graph, each update with its
  * launch, and guards the fields after it; the context's lock is taken inside
@@ -44,6 +49,7 @@ struct philox_graph {
 	struct pool_capture *pools; /* of its capture, oldest pool first */
 	uint32_t n_uses;
 	char name[GRAPH_NAME_SIZE];
+	struct graph_times times;
 
 	pthread_mutex_t lock;
 	uint64_t sequence; /* of the last message */
@@ -105,11 +111,11 @@ void own_note_broken(struct philox_context *context, philox_stream stream,
 
 /*
  * own_begin() and own_end() are philox_capture_begin() and philox_capture_end()
- * without a report to the log; own_end() also writes the capture's id.
+ * without a report to the log, which also write the capture's id.
  * own_cancel() ends a capture of this thread and makes nothing of it.
  */
 enum philox_status own_begin(struct philox_context *context,
-			     philox_stream stream);
+			     philox_stream stream, uint64_t *id);
 enum philox_status own_end(struct philox_context *context, philox_stream stream,
 			   struct philox_graph **graph, uint64_t *id);
 void own_cancel(struct philox_context *context, philox_stream stream);

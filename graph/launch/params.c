@@ -78,6 +78,7 @@ static void add_param(struct capture *capture,
 {
 	head_add_state(&capture->head, param->cell.device, param->slot);
 	capture->message_slots++;
+	program_note(capture, PROGRAM_VALUE, capture->n_params, 0);
 	capture->params[capture->n_params++] = *param;
 	snprintf(capture->last, sizeof(capture->last),
 		 "philox_capture_param() of '%.60s'", param->name);

@@ -3,18 +3,9 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include "graph/pool/pool.h"
 #include "lib/device/device.h"
 #include "lib/state/state.h"
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 /* --- growing, with the pool's lock ----------------------------------------- */
 
@@ -25,14 +16,14 @@ static void note_growth(struct philox_pool *pool, size_t mapped, uint64_t began)
 	pool_mark_grown(pool);
 	pool_journal(pool, "pool-grow pool %s bytes %zu",
 		     journal_name(pool->name).text, mapped);
-	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, now() - began,
+	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, clock_now() - began,
 		  "has taken %zu bytes from the device", mapped);
 }
 
 enum philox_status pool_grow_for(struct philox_pool *pool,
 				 const struct pool_request *request)
 {
-	uint64_t began = now();
+	uint64_t began = clock_now();
 	size_t mapped = 0;
 	enum philox_status status = pool_grow(pool->blocks, request, &mapped);
 
@@ -43,7 +34,7 @@ enum philox_status pool_grow_for(struct philox_pool *pool,
 
 enum philox_status pool_take_ahead(struct philox_pool *pool, size_t bytes)
 {
-	uint64_t began = now();
+	uint64_t began = clock_now();
 	size_t mapped = 0;
 	enum philox_status status;
 

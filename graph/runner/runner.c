@@ -141,6 +141,7 @@ static void free_run(struct run *run)
 {
 	free(run->callback.passes);
 	free(run->blocks);
+	free(run->steps.items);
 	free(run->inputs);
 	free(run->copied);
 	free(run->params);

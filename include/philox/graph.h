@@ -369,6 +369,36 @@ PHILOX_API enum philox_status philox_graph_native(
 	const struct philox_graph *graph, philox_native_graph *native,
 	philox_native_exec *exec);
 
+enum philox_explain_flags {
+	PHILOX_EXPLAIN_TIMES = 1 /* also how long each phase took */
+};
+
+/*
+ * Write what a graph does as a program that people can read.
+ *
+ *   graph      the graph
+ *   flags      of enum philox_explain_flags
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * The program has a line for each step of the capture in its order: passes,
+ * draws with dtype, span, parameters and operator, states that are handed out,
+ * launch parameters, copied states of generators, bodies of conditional nodes.
+ * Then come the nodes by kind, if the graph is philox's: handles of an adopted
+ * graph may be gone. At most 16384 steps are kept; the rest is counted.
+ * philox_function_explain_text() does so for recordings of a runner.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; the flags
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
+PHILOX_API enum philox_status philox_graph_explain_text(
+	const struct philox_graph *graph, unsigned flags, char **text,
+	size_t *bytes);
+
 /* --- launch parameters ---------------------------------------------------- */
 
 /*

@@ -247,6 +247,52 @@ PHILOX_API enum philox_status philox_runner_snapshot_text(
 PHILOX_API enum philox_status philox_runner_snapshot(
 	struct philox_runner *runner, const char *path);
 
+enum philox_snapshot_flags {
+	PHILOX_SNAPSHOT_TIMES = 1 /* also what each phase took */
+};
+
+/*
+ * Write what a runner has as a text, with more on request.
+ *
+ *   runner     the runner
+ *   flags      of enum philox_snapshot_flags
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * Without flags it is the text of philox_runner_snapshot_text(): equal runs
+ * have equal texts. Times are on lines of their own, which begin with "times".
+ * `philox explain --diff` leaves them out.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   the flags
+ *   those of philox_runner_snapshot_text()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_runner_snapshot_text_with(
+	struct philox_runner *runner, unsigned flags, char **text,
+	size_t *bytes);
+
+/*
+ * Write what a runner has to a file, with more on request.
+ *
+ *   runner     the runner
+ *   flags      of enum philox_snapshot_flags
+ *   path       the file, which is replaced
+ *
+ * The file has the text of philox_runner_snapshot_text_with().
+ *
+ * Returns PHILOX_OK, or an error; then the file is as it was.
+ * Errors:
+ *   PHILOX_ERROR_FILE      the file cannot be written
+ *   those of philox_runner_snapshot_text_with()
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_runner_snapshot_with(
+	struct philox_runner *runner, unsigned flags, const char *path);
+
 /* --- functions ------------------------------------------------------------ */
 
 /* What a function is, for messages and the log. */
@@ -746,6 +792,50 @@ PHILOX_API enum philox_status philox_function_get_stats(
  */
 PHILOX_API const char *philox_function_reason(
 	const struct philox_function *function);
+
+/* --- programs ------------------------------------------------------------- */
+
+/* Which recordings of a function are explained. Begin with PHILOX_INIT(). */
+struct philox_explain_desc {
+	size_t size;        /* sizeof(this struct) */
+	const void *key;    /* of this key only; NULL: of any */
+	size_t key_bytes;   /* of `key`; 0 with a key: the key without bytes */
+	uint64_t recording; /* this one only, by its number; 0: any */
+	uint32_t flags;     /* enum philox_explain_flags */
+	uint32_t reserved;  /* 0 */
+};
+
+/*
+ * Write what was recorded of a function as programs that people can read.
+ *
+ *   function   the function
+ *   options    which of its recordings; NULL: all
+ *   text       written: the text, which ends with a NUL; free it with free()
+ *   bytes      written: its size without the NUL; NULL is allowed
+ *
+ * A program has a line for each input, and for each step in its order: passes,
+ * draws with dtype, span, parameters and operator, states that are handed out,
+ * launch parameters, allocations with their place in the pool, frees and
+ * outputs. Then come the nodes of the graph by kind, replays, and outputs that
+ * are alive. Of a key without a recording the text says why there is none. The
+ * program of a recording keeps 16384 steps of each part at most, and counts the
+ * rest. `philox explain` prints the same of a snapshot, and compares two. Its
+ * form is in Note [Program] in graph/runner/explain/explain.h. Equal runs have
+ * equal texts, but for times.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID     an argument is NULL; names the option
+ *   PHILOX_ERROR_NOT_FOUND   the function has no such key or recording
+ *   PHILOX_ERROR_BUSY        a thread is in the runner
+ *   PHILOX_ERROR_MEMORY
+ *   those of the device
+ * During capture: not legal on a thread that is capturing.
+ * Threads: one at a time for a runner with its functions and outputs.
+ */
+PHILOX_API enum philox_status philox_function_explain_text(
+	struct philox_function *function,
+	const struct philox_explain_desc *options, char **text, size_t *bytes);
 
 /* --- outputs -------------------------------------------------------------- */
 

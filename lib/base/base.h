@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include <philox/status.h>
 
 /* --- status: how a failing call says what failed -------------------------- */
@@ -144,6 +145,17 @@ static inline size_t utf8_length(const unsigned char *text)
 	    (point >= 0xd800 && point <= 0xdfff))
 		return 0;
 	return length;
+}
+
+/* --- clock: how long something took ---------------------------------------- */
+
+/* clock_now() returns nanoseconds of the host's monotonic clock. */
+static inline uint64_t clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* --- hash: the hash of names and of texts --------------------------------- */

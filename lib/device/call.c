@@ -470,6 +470,19 @@ enum philox_status device_exec_check(struct philox_device *device,
 				       : PHILOX_OK;
 }
 
+enum philox_status device_graph_list(
+	struct philox_device *device, philox_native_graph graph,
+	void (*each)(void *user, enum device_node_kind kind, const char *name),
+	void *user)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	if (!device->ops->graph_list)
+		return status_set(PHILOX_ERROR_UNSUPPORTED,
+				  "the device does not tell what nodes are");
+	return device->ops->graph_list(device, graph, each, user);
+}
+
 enum philox_status philox_native_exec_launch(struct philox_device *device,
 					     philox_stream stream,
 					     philox_native_exec exec)

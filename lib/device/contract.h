@@ -100,6 +100,20 @@ struct conditional {
 	uint32_t bodies; /* IF: 1 or 2; WHILE: 1; SWITCH: 1 or more */
 };
 
+/* What a node of a graph does. */
+enum device_node_kind {
+	DEVICE_NODE_KERNEL,
+	DEVICE_NODE_HOST, /* calls a function of the host */
+	DEVICE_NODE_COPY,
+	DEVICE_NODE_SET,
+	DEVICE_NODE_CONDITIONAL,
+	DEVICE_NODE_GRAPH, /* a child graph */
+	DEVICE_NODE_EVENT,
+	DEVICE_NODE_MEMORY, /* takes memory, or frees it */
+	DEVICE_NODE_EMPTY,
+	DEVICE_NODE_OTHER
+};
+
 /*
  * Spaces. A space is a range of addresses without memory: what reads or writes
  * there faults. Mapping gives memory to [base + offset, + bytes), an extent,
@@ -305,6 +319,15 @@ struct device_ops {
 	 * alone has, or would alone have if it were a GPU.
 	 */
 	int (*is_memory)(struct philox_device *, const void *);
+	/*
+	 * Not counted, legal, NULL if a device cannot tell: the nodes of a
+	 * graph in order of creation, without those in bodies. A name is that
+	 * of a kernel, "" if there is none. `each` must not call the device.
+	 */
+	enum philox_status (*graph_list)(
+		struct philox_device *, philox_native_graph,
+		void (*each)(void *, enum device_node_kind, const char *),
+		void *);
 	/* Frees the device and everything still open on it. */
 	enum philox_status (*close)(struct philox_device *);
 };

@@ -85,6 +85,11 @@ enum philox_status device_exec_set_kernel(struct philox_device *device,
 /* PHILOX_OK if the device cannot tell; this one is not counted. */
 enum philox_status device_exec_check(struct philox_device *device,
 				     philox_native_exec exec);
+/* UNSUPPORTED if the device cannot tell; this one is not counted. */
+enum philox_status device_graph_list(
+	struct philox_device *device, philox_native_graph graph,
+	void (*each)(void *user, enum device_node_kind kind, const char *name),
+	void *user);
 enum philox_status device_launch(struct philox_device *device,
 				 philox_stream stream,
 				 const struct kernel_call *call);

@@ -146,6 +146,25 @@ enum philox_status pass_finish(const struct philox_pass *pass,
 enum philox_status pass_finish_unopened(const struct philox_pass *pass,
 					enum philox_status status);
 
+/* --- pass_view.c: what a captured pass draws from, noted ------------------ */
+
+/*
+ * What is drawn while it is captured is noted, for the text of its program. An
+ * eager pass notes nothing.
+ */
+struct pass_note {
+	const struct philox_fill_desc *fill; /* NULL: states are handed out */
+	int all;                             /* those of all operators */
+	uint32_t op, call;
+};
+
+/* pass_note() gives a note to the context's hook; takes the context's lock. */
+void pass_note(const struct philox_pass *pass, const struct pass_note *note);
+
+/* pass_find_rng() is philox_pass_rng() without a note. */
+enum philox_status pass_find_rng(const struct philox_pass *pass, uint32_t op,
+				 uint32_t call, struct philox_rng *rng);
+
 /* --- spans: a check for spans that are drawn twice in a forward ----------- */
 
 /*

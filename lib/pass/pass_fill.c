@@ -40,7 +40,7 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 	struct philox_rng rng;
 	struct fill_launch launch;
 
-	status = philox_pass_rng(pass, op, call, &rng);
+	status = pass_find_rng(pass, op, call, &rng);
 	if (status != PHILOX_OK)
 		return status;
 	device = pass->region->context->device;
@@ -52,6 +52,10 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 	if (status != PHILOX_OK)
 		return fail_pass_fill(pass, op, status);
 	spans_draw(pass, op, call, launch.taken.fill.span);
+	if (pass->capture_id)
+		pass_note(pass, &(struct pass_note){.fill = &launch.taken.fill,
+						    .op = op,
+						    .call = call});
 	return PHILOX_OK;
 }
 

@@ -65,6 +65,15 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 
 /* --- what a pass is of, and the states it draws from ---------------------- */
 
+void pass_note(const struct philox_pass *pass, const struct pass_note *note)
+{
+	struct philox_context *context = pass->region->context;
+
+	context_lock(context);
+	context->hooks->noted(pass, note);
+	context_unlock(context);
+}
+
 /* Whether a pass still has its numbers; with the context's lock held. */
 static enum philox_status check_live(const struct philox_pass *pass)
 {
@@ -123,7 +132,7 @@ static enum philox_status get_states(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_pass_states(const struct philox_pass *pass,
+static enum philox_status find_states(const struct philox_pass *pass,
 				      const struct philox_state **states)
 {
 	enum philox_status status = check_asked(pass, states, "states");
@@ -134,6 +143,16 @@ enum philox_status philox_pass_states(const struct philox_pass *pass,
 	status = get_states(pass, states);
 	context_unlock(pass->region->context);
 	return pass_finish(pass, status);
+}
+
+enum philox_status philox_pass_states(const struct philox_pass *pass,
+				      const struct philox_state **states)
+{
+	enum philox_status status = find_states(pass, states);
+
+	if (status == PHILOX_OK && pass->capture_id)
+		pass_note(pass, &(struct pass_note){.all = 1});
+	return status;
 }
 
 static enum philox_status locate(const struct philox_pass *pass, uint32_t op,
@@ -158,8 +177,8 @@ static enum philox_status locate(const struct philox_pass *pass, uint32_t op,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
-				   uint32_t call, struct philox_rng *rng)
+enum philox_status pass_find_rng(const struct philox_pass *pass, uint32_t op,
+				 uint32_t call, struct philox_rng *rng)
 {
 	enum philox_status status = check_asked(pass, rng, "rng");
 
@@ -169,6 +188,16 @@ enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
 	status = locate(pass, op, call, rng);
 	context_unlock(pass->region->context);
 	return pass_finish(pass, status);
+}
+
+enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
+				   uint32_t call, struct philox_rng *rng)
+{
+	enum philox_status status = pass_find_rng(pass, op, call, rng);
+
+	if (status == PHILOX_OK && pass->capture_id)
+		pass_note(pass, &(struct pass_note){.op = op, .call = call});
+	return status;
 }
 
 /* --- pass_iteration: views of a pass that draw one of its iterations ------ */
@@ -337,15 +366,18 @@ enum philox_status philox_pass_cell(const struct philox_pass *pass, uint32_t op,
 {
 	const struct philox_state *states;
 	struct philox_rng rng;
-	enum philox_status status = philox_pass_rng(pass, op, call, &rng);
+	enum philox_status status = pass_find_rng(pass, op, call, &rng);
 
 	if (status == PHILOX_OK && !cell)
 		return pass_finish(
 			pass, status_set(PHILOX_ERROR_INVALID, "cell is NULL"));
 	/* says why there are none, if there are none */
 	if (status == PHILOX_OK)
-		status = philox_pass_states(pass, &states);
-	if (status == PHILOX_OK)
-		*cell = rng.cell;
-	return status;
+		status = find_states(pass, &states);
+	if (status != PHILOX_OK)
+		return status;
+	*cell = rng.cell;
+	if (pass->capture_id)
+		pass_note(pass, &(struct pass_note){.op = op, .call = call});
+	return PHILOX_OK;
 }

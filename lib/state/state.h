@@ -92,6 +92,8 @@ enum philox_status context_null(struct philox_context *context,
  *           these flags, or aborts. *kept 1: the runner will end it itself, when
  *           the body has succeeded, and nothing else is to happen now.
  *           ERROR_STATE, with nothing changed: it has ended, with its body too.
+ *  noted    a pass that is captured has drawn, or has handed out states: see
+ *           struct pass_note in lib/pass/pass.h. A help, which cannot fail.
  *  digest   computes the context's digest, with which a journal begins:
  *           ERROR_MEMORY. A room after this one computes it.
  *  tied     lists the outputs that are tied to a ticket, `tied` of its struct
@@ -112,6 +114,8 @@ struct saved_outputs {
 	char *runner;    /* its name */
 	uint64_t digest; /* the checksum of what was saved */
 };
+
+struct pass_note;
 
 struct context_hooks {
 	enum philox_status (*begin)(struct philox_pass *pass,
@@ -144,6 +148,8 @@ struct context_hooks {
 	enum philox_status (*quiet)(struct philox_context *context);
 	enum philox_status (*ended)(const struct philox_pass *pass,
 				    int committed, unsigned flags, int *kept);
+	void (*noted)(const struct philox_pass *pass,
+		      const struct pass_note *note);
 	enum philox_status (*digest)(const struct philox_context *context,
 				     uint64_t *digest);
 	void (*tied)(const void *tied, struct kept_list *list);

@@ -42,11 +42,8 @@ static void take(void *user, const struct timeline_item *item)
 /* Later than before, by a nanosecond at least. */
 static uint64_t next_time(struct trace *trace)
 {
-	struct timespec now;
-	uint64_t time;
+	const uint64_t time = clock_now();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	trace->time = time > trace->time ? time : trace->time + 1;
 	return trace->time;
 }

@@ -20,6 +20,7 @@
 #include <philox.h>
 #include "graph/runner/plan/plan.h"
 #include "lib/state/state.h"
+#include "tools/explain/explain.h"
 #include "tools/plan/plan.h"
 
 #define HEAD       "philox plan 2\nlibrary \""
@@ -159,6 +160,8 @@ static size_t show(const char *text, size_t size)
 		nowhere = fopen("/dev/null", "w");
 	must(nowhere && !plan_read(text, size, &plan));
 	must(!plan_print(&plan, nowhere));
+	must(plan_explain(nowhere, &plan, &(struct explain_choice){.times = 1}) >=
+	     0);
 	json_begin(&json, nowhere);
 	json_object(&json, NULL);
 	must(!plan_json(&plan, &json));

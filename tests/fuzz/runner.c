@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/runner/explain/explain.h"
 #include "lib/state/state.h"
 #include "tools/formats/formats.h"
 #include "tools/runner/runner.h"
@@ -34,6 +35,8 @@ static void show_all(const struct runner_text *text)
 		nowhere = fopen("/dev/null", "w");
 	must_hold(nowhere && !runner_print(text, nowhere));
 	must_hold(!runner_svg(text, nowhere) && !runner_dot(text, nowhere));
+	must_hold(explain_runner(nowhere, text,
+				 &(struct explain_choice){.times = 1}) >= 0);
 	json_begin(&json, nowhere);
 	json_object(&json, NULL);
 	must_hold(!runner_json(text, &json));

@@ -40,6 +40,7 @@ graph/runner/call
 graph/runner/plan
 graph/runner/snapshot
 graph/runner/outputs
+graph/runner/explain
 graph/runner
 graph
 END

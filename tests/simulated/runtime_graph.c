@@ -364,6 +364,29 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 	return RUNTIME(graph_nodes, graph, count);
 }
 
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node,
+				 enum cudaGraphNodeType *type)
+{
+	(void)node;
+	(void)type;
+	return runtime_error(cudaErrorNotSupported);
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+					 struct cudaKernelNodeParams *params)
+{
+	(void)node;
+	(void)params;
+	return runtime_error(cudaErrorNotSupported);
+}
+
+cudaError_t cudaFuncGetName(const char **name, const void *function)
+{
+	(void)name;
+	(void)function;
+	return runtime_error(cudaErrorNotSupported);
+}
+
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
 	cudaError_t error = RUNTIME(graph_destroy, graph);

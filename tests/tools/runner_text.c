@@ -78,7 +78,7 @@ static const char good[] =
 
 static const char *sign(const char *text)
 {
-	static char made[8192];
+	static char made[16384];
 	int size = snprintf(made, sizeof(made),
 			    "%schecksum %016" PRIx64 " bytes %zu\n", text,
 			    fnv1a(text), strlen(text));
@@ -169,11 +169,132 @@ Test(runner_text, holds_what_the_text_says)
 	runner_text_finish(&read);
 }
 
+struct misfit {
+	const char *from, *to, *message;
+};
+
+/* --- programs and times ----------------------------------------------------- */
+
+/* After what tickets keep. */
+static const char programs[] =
+	"program 2 takes 2 steps 15 lost 3 nodes 2\n"
+	"takes 64\n"
+	"takes 0\n"
+	"step buffer 2 bytes 64 segment 0 offset 512\n"
+	"step value \"rate\" bytes 4\n"
+	"step forward 0 region \"a\" flags 1 iterations 4\n"
+	"step alloc 1 bytes 100 alignment 64 tag \"y\" segment 0 offset 0\n"
+	"step draw 0 op 1 named \"drop\" call 2 iteration 3 draws dropout of "
+	"f32 first 4 count 5 rows 6 stride 70 with 3fb999999999999a and "
+	"0000000000000000 layout 3\n"
+	"step draw 0 op 0 named \"\" call 0 draws integers of i64 first 0 "
+	"count 1 with fffffffffffffffc and 0000000000000009\n"
+	"step cell 0 op 0 named \"\" call 0\n"
+	"step states 0 iteration 4294967295\n"
+	"step commit 0 flags 4\n"
+	"step generator 1\n"
+	"step body 0 node 0 of while limit 8\n"
+	"step backward 1 region \"a\" flags 0 of 0\n"
+	"step end 0\n"
+	"step free 1\n"
+	"step output 1 bytes 50 alloc 1 offset 50\n"
+	"nodes 3 of kernel named \"head\"\n"
+	"nodes 1 of copy named \"\"\n"
+	"program 4 takes 2 steps 2 lost 0 nodes 0\n"
+	"takes 1\n"
+	"takes 2\n"
+	"step backward 0 region \"a\" flags 0\n"
+	"step output 1 bytes 1 input 2 offset 1\n";
+
+static const char times[] =
+	"times of plans loads 5\n"
+	"times of function 1 create 1 dry 2 eager 3 warm-up 4 record 5 "
+	"instantiate 6 checkpoint 7 restore 8 first 9 replay 10 verify 11\n"
+	"times of function 2 create 0 dry 0 eager 0 warm-up 0 record 0 "
+	"instantiate 0 checkpoint 0 restore 0 first 0 replay 0 verify 0\n"
+	"times of recording 2 body 1 end 2 instantiate 3 checkpoint 4 first 5 "
+	"replay 6\n"
+	"times of recording 4 body 0 end 0 instantiate 0 checkpoint 0 first 0 "
+	"replay 0\n";
+
+/* Lines before those of the pool, with one thing replaced. */
+static const char *newer(const char *lines, const char *more, const char *from,
+			 const char *to)
+{
+	static char made[16384], changed_text[16384];
+	const char *pool = strstr(good, "begin pool");
+	const char *found;
+
+	snprintf(made, sizeof(made), "philox runner 2\n%.*s%s%s%s",
+		 (int)(pool - good - 16), good + 16, lines, more, pool);
+	found = strstr(made, from);
+	cr_assert(found, "no %s", from);
+	snprintf(changed_text, sizeof(changed_text), "%.*s%s%s",
+		 (int)(found - made), made, to, found + strlen(from));
+	return sign(changed_text);
+}
+
+static void is_read_as_written(const char *text)
+{
+	struct runner_text read;
+	struct text again;
+
+	OK(runner_text_read(text, strlen(text), &read));
+	OK(runner_text_write(&read, &again));
+	cr_assert_str_eq(again.bytes, text);
+	free(again.bytes);
+	runner_text_finish(&read);
+}
+
+Test(runner_text, may_have_programs_and_times)
+{
+	is_read_as_written(newer("", times, "", ""));
+	is_read_as_written(newer(programs, "", "", ""));
+	is_read_as_written(newer(programs, times, "", ""));
+}
+
+static const struct misfit newer_misfits[] = {
+	{"program 2 ", "program 3 ", "line 41: there is no recording 3"},
+	{"program 2 ", "program 4 ",
+	 "the program of recording 2 is expected"},
+	{"takes 2 steps 15", "takes 1 steps 15",
+	 "line 41: recording 2 has 2 inputs, not 1"},
+	{"step buffer", "step puffer", "line 44: a step of a program expected"},
+	{"of f32", "of f33", "line 48: a dtype expected"},
+	{"draws dropout", "draws drops", "line 48: a distribution expected"},
+	{"rows 6", "rows 1", "line 48: a span without rows has neither"},
+	{"rows 6 ", "", "line 48: a span without rows has neither"},
+	{"3fb999999999999a", "3fb99999999999", "line 48: "},
+	{"of while", "of until", "line 54: a kind of conditional nodes"},
+	{"bytes 50 alloc 1", "bytes 50", "line 58: an output is in an alloc"},
+	{"bytes 50 alloc 1", "bytes 50 alloc 1 input 1",
+	 "line 58: an output is in an alloc"},
+	{"nodes 3 of kernel", "nodes 0 of kernel", "line 59: "},
+	{"of copy", "of copies", "line 60: "},
+	{"times of function 2", "times of function 1",
+	 "line 68: these are the times of function 2"},
+	{"times of recording 4", "times of recording 2",
+	 "line 70: these are the times of recording 4"},
+};
+
+Test(runner_text, whose_program_does_not_fit_is_refused_by_line)
+{
+	for (size_t i = 0; i < sizeof(newer_misfits) / sizeof(struct misfit);
+	     i++) {
+		const struct misfit *misfit = &newer_misfits[i];
+
+		FAILS(read_text(newer(programs, times, misfit->from,
+				      misfit->to)),
+		      PHILOX_ERROR_INVALID);
+		cr_assert(strstr(philox_error_message(), misfit->message),
+			  "%s: %s, not %s", misfit->to, philox_error_message(),
+			  misfit->message);
+	}
+}
+
 /* --- what does not fit ---------------------------------------------------- */
 
-static const struct misfit {
-	const char *from, *to, *message;
-} misfits[] = {
+static const struct misfit misfits[] = {
 	{"runner \"r\"", "runner \"\"", "line 2: a runner without a name"},
 	{"mode verify", "mode fast", "line 2: 'plain' or 'eager' or 'verify'"},
 	{"function 1", "function 2", "line 3: functions count from 1"},

@@ -459,6 +459,208 @@ static void read_tickets(struct runner_reader *at)
 	}
 }
 
+/* --- programs -------------------------------------------------------------- */
+
+static const struct text_recording *find_recording(
+	const struct runner_text *text, uint64_t number)
+{
+	for (size_t i = 0; i < text->n_recordings; i++)
+		if (text->recordings[i].number == number)
+			return &text->recordings[i];
+	return NULL;
+}
+
+static uint32_t read_kind(struct reader *reader)
+{
+	for (uint32_t i = 0; i < TEXT_STEPS; i++)
+		if (reader_accept_word(reader, text_steps[i].word))
+			return i;
+	reader_expected(reader, "a step of a program");
+	return 0;
+}
+
+static void check_step(struct reader *reader, const struct text_step *step)
+{
+	if (step->kind == PROGRAM_OUTPUT && !step->from == !step->input)
+		reader_refuse(reader, "%s",
+			      "an output is in an allocation or in an input");
+	if (step->kind == PROGRAM_DRAW && (step->rows == 1 ||
+					   (!step->rows && step->stride)))
+		reader_refuse(reader, "%s",
+			      "a span without rows has neither one row nor a "
+			      "stride");
+}
+
+static void read_step(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct program_text *text = &at->text->program;
+	struct text_step step = {.kind = 0};
+
+	reader_expect(reader, "step ");
+	step.kind = read_kind(reader);
+	if (reader->status != PHILOX_OK)
+		return;
+	fields_read(reader, text_steps[step.kind].fields, &step, 0);
+	check_step(reader, &step);
+	reader_end_line(reader);
+	if (!reader_put(reader, &text->steps, &text->n_steps, &step,
+			sizeof(step)))
+		fields_free(text_steps[step.kind].fields, &step);
+}
+
+static void read_node(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct program_text *text = &at->text->program;
+	struct text_node node = {.name = NULL};
+
+	reader_expect(reader, "nodes ");
+	fields_read(reader, text_node_fields, &node, 0);
+	reader_end_line(reader);
+	if (!reader_put(reader, &text->nodes, &text->n_nodes, &node,
+			sizeof(node)))
+		fields_free(text_node_fields, &node);
+}
+
+static void read_take(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct program_text *text = &at->text->program;
+	uint64_t bytes;
+
+	reader_expect(reader, "takes ");
+	bytes = reader_decimal(reader, 0, UINT64_MAX);
+	reader_end_line(reader);
+	reader_put(reader, &text->takes, &text->n_takes, &bytes, sizeof(bytes));
+}
+
+static void read_program_line(struct runner_reader *at,
+			      struct text_program *program)
+{
+	struct reader *reader = at->reader;
+	const struct runner_text *text = at->text;
+	const struct text_recording *recording;
+
+	reader_expect(reader, "program ");
+	fields_read(reader, text_program_fields, program, 0);
+	recording = find_recording(text, program->recording);
+	if (reader->status == PHILOX_OK && !recording)
+		reader_refuse(reader, "there is no recording %" PRIu64,
+			      program->recording);
+	else if (reader->status == PHILOX_OK &&
+		 program->takes.n != recording->sources.n)
+		reader_refuse(reader,
+			      "recording %" PRIu64 " has %zu input%s, not %zu",
+			      program->recording, recording->sources.n,
+			      status_s(recording->sources.n), program->takes.n);
+	reader_end_line(reader);
+}
+
+static int begins_with(const struct reader *reader, const char *word)
+{
+	const size_t length = strlen(word);
+
+	return reader->status == PHILOX_OK &&
+	       (size_t)(reader->end - reader->at) >= length &&
+	       !memcmp(reader->at, word, length);
+}
+
+static void read_program(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct program_text *text = &at->text->program;
+	struct text_program program = {.recording = 0};
+
+	read_program_line(at, &program);
+	program.takes.first = text->n_takes;
+	program.steps.first = text->n_steps;
+	program.nodes.first = text->n_nodes;
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < program.takes.n; i++)
+		read_take(at);
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < program.steps.n; i++)
+		read_step(at);
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < program.nodes.n; i++)
+		read_node(at);
+	reader_put(reader, &text->programs, &text->n_programs, &program,
+		   sizeof(program));
+}
+
+/* One for each recording, in their order, or none at all. */
+static void read_programs(struct runner_reader *at)
+{
+	const struct runner_text *text = at->text;
+
+	if (!begins_with(at->reader, "program "))
+		return;
+	for (size_t i = 0; at->reader->status == PHILOX_OK &&
+			   i < text->n_recordings;
+	     i++) {
+		read_program(at);
+		if (at->reader->status == PHILOX_OK &&
+		    text->program.programs[i].recording !=
+			    text->recordings[i].number)
+			reader_refuse(at->reader,
+				      "the program of recording %" PRIu64
+				      " is expected",
+				      text->recordings[i].number);
+	}
+}
+
+/* --- times ----------------------------------------------------------------- */
+
+static void read_function_times(struct runner_reader *at, size_t index)
+{
+	struct reader *reader = at->reader;
+
+	reader_expect(reader, "times of function ");
+	if (reader_decimal(reader, 1, UINT64_MAX) != index + 1)
+		reader_refuse(reader, "these are the times of function %zu",
+			      index + 1);
+	fields_read(reader, text_spent_fields,
+		    &at->text->functions[index].counts, 0);
+	reader_end_line(reader);
+}
+
+static void read_recording_times(struct runner_reader *at, size_t index)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_times times = {.recording = 0};
+
+	reader_expect(reader, "times of recording ");
+	fields_read(reader, text_times_fields, &times, 0);
+	if (times.recording != text->recordings[index].number)
+		reader_refuse(reader,
+			      "these are the times of recording %" PRIu64,
+			      text->recordings[index].number);
+	reader_end_line(reader);
+	reader_put(reader, &text->times, &text->n_times, &times, sizeof(times));
+}
+
+/* All of them, or none. */
+static void read_all_times(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+
+	if (!begins_with(reader, "times "))
+		return;
+	text->timed = 1;
+	reader_expect(reader, "times of plans");
+	fields_read(reader, text_loads_fields, text, 0);
+	reader_end_line(reader);
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < text->n_functions; i++)
+		read_function_times(at, i);
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < text->n_recordings; i++)
+		read_recording_times(at, i);
+}
+
 /* --- what the whole shows --------------------------------------------------- */
 
 static void refuse_text(struct reader *reader, const char *format, ...)
@@ -608,6 +810,8 @@ static void read_runner_text(struct runner_reader *at)
 	for (uint64_t i = 0; reader->status == PHILOX_OK && i < sizes.live; i++)
 		read_live_output(at);
 	read_tickets(at);
+	read_programs(at);
+	read_all_times(at);
 	reader_expect(reader, "begin pool");
 	reader_end_line(reader);
 	snapshot_read_lines(reader, &at->text->pool, "end pool");

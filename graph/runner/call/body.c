@@ -137,7 +137,14 @@ static enum philox_status find_param(struct run *run, size_t index,
 				     .region =
 					     run->function->params[index].name};
 	status = script_step(run, &step);
-	if (status == PHILOX_OK && !run->params[index])
+	if (status == PHILOX_OK && run->params[index])
+		steps_note(run,
+			   &(struct body_step){
+				   .kind = PROGRAM_VALUE,
+				   .bytes = run->function->params[index].bytes},
+			   run->function->params[index].name);
+	/* the first time the capture notes it */
+	else if (status == PHILOX_OK)
 		status = make_cell(run, index, &run->params[index]);
 	if (status == PHILOX_OK)
 		*address = run->params[index];
@@ -183,6 +190,14 @@ static enum philox_status take_block(struct run *run, size_t bytes,
 	run->taken++;
 	made.range = live_range(run->runner, made.block.address, bytes);
 	made.number = run->numbered++;
+	steps_note(run,
+		   &(struct body_step){
+			   .kind = PROGRAM_ALLOC,
+			   .index = made.number,
+			   .bytes = bytes,
+			   .alignment = alignment,
+			   .address = (uintptr_t)made.block.address},
+		   tag);
 	run->blocks[run->n_blocks++] = made;
 	*address = made.block.address;
 	return PHILOX_OK;
@@ -221,9 +236,14 @@ static enum philox_status free_run_block(struct run *run, void *address)
 	status = script_step(run, &step);
 	if (status == PHILOX_OK)
 		status = pool_free_block(run->pool, run->stream, address);
-	if (status == PHILOX_OK)
-		block->freed = 1;
-	return status;
+	if (status != PHILOX_OK)
+		return status;
+	block->freed = 1;
+	steps_note(run,
+		   &(struct body_step){.kind = PROGRAM_FREE,
+				       .index = block->number},
+		   NULL);
+	return PHILOX_OK;
 }
 
 enum philox_status philox_run_free(struct philox_run *run, void *address)
@@ -317,6 +337,26 @@ static enum philox_status place_output(struct run *run, size_t index,
 	return PHILOX_OK;
 }
 
+/* Where it is: in its block, or in its input. One of a body within has a name. */
+static void note_output(struct run *run, size_t index,
+			const struct run_block *block)
+{
+	const struct run_output *output = &run->outputs[index];
+	const void *base =
+		block ? block->block.address : run->inputs[output->input];
+
+	steps_note(run,
+		   &(struct body_step){
+			   .kind = run->nested ? PROGRAM_INNER : PROGRAM_OUTPUT,
+			   .index = index,
+			   .of = block ? block->number : 0,
+			   .input = output->input,
+			   .bytes = output->bytes,
+			   .offset = (size_t)((uintptr_t)output->address -
+					      (uintptr_t)base)},
+		   run->function->outputs[index].name);
+}
+
 static enum philox_status declare(struct run *run, size_t index, void *address,
 				  size_t bytes)
 {
@@ -350,6 +390,7 @@ static enum philox_status declare(struct run *run, size_t index, void *address,
 	if (block)
 		block->outputs++;
 	run->outputs[index] = made;
+	note_output(run, index, block);
 	return PHILOX_OK;
 }
 

@@ -455,6 +455,8 @@ static enum philox_status run_inner(struct run *run, const struct inner *inner)
 		status = script_step(run, &end);
 	if (status != PHILOX_OK)
 		return status;
+	steps_note(run, &(struct body_step){.kind = PROGRAM_RETURN},
+		   inner->function->name);
 	run_passes_give(run);
 	give_outputs(run);
 	return PHILOX_OK;
@@ -469,6 +471,8 @@ static enum philox_status call_inner(struct run *run, struct inner *inner)
 	if (status == PHILOX_OK)
 		status = script_step(run, &begin);
 	if (status == PHILOX_OK) {
+		steps_note(run, &(struct body_step){.kind = PROGRAM_CALL},
+			   inner->function->name);
 		inner->first_copy = run->n_blocks;
 		status = place_all(run, inner);
 	}

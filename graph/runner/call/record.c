@@ -144,7 +144,8 @@ static enum philox_status keep_blocks(struct recording *recording,
 	if (status == PHILOX_OK)
 		status = keep_outputs(recording, run, all);
 	pool_checkpoint_free(all);
-	function->counts.checkpoint_ns += runner_time() - began;
+	recording->times.checkpoint = runner_time() - began;
+	function->counts.checkpoint_ns += recording->times.checkpoint;
 	return status;
 }
 
@@ -208,6 +209,7 @@ static uint64_t count_bytes(const struct recording *recording)
 		       (sizeof(size_t) + sizeof(struct philox_state)) +
 	       recording->n_ranges * sizeof(struct range) +
 	       recording->n_pool_uses * sizeof(struct pool_use *) +
+	       recording->steps.n * sizeof(struct body_step) +
 	       recording->n_uses * sizeof(struct philox_launch_pass) +
 	       recording->n_entries * entry +
 	       pool_checkpoint_blocks(recording->checkpoint) * 64 +
@@ -237,6 +239,8 @@ static enum philox_status keep_all(struct recording *recording,
 	if (status == PHILOX_OK)
 		status = keep_sources(recording, run);
 	if (status == PHILOX_OK)
+		status = steps_keep(recording, run);
+	if (status == PHILOX_OK)
 		status = keep_blocks(recording, run);
 	if (status == PHILOX_OK)
 		status = reserve(recording);
@@ -260,7 +264,8 @@ static enum philox_status capture_run(struct run *run,
 	run->status = status;
 	if (status == PHILOX_OK)
 		status = run_body(run);
-	run->function->counts.record_ns += runner_time() - began;
+	recording->times.body = runner_time() - began;
+	run->function->counts.record_ns += recording->times.body;
 	return status;
 }
 
@@ -374,7 +379,8 @@ static enum philox_status capture(struct run *run, struct recording *recording,
 	struct philox_runner *runner = run->runner;
 	struct philox_pool_session *session;
 	struct status_message kept;
-	enum philox_status status = own_begin(runner->context, run->stream);
+	enum philox_status status = own_begin(
+		runner->context, run->stream, &run->capture);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status,

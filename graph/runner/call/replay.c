@@ -286,14 +286,17 @@ static enum philox_status launch_recording(const struct request *request,
 	const int first = !recording->launched;
 	const uint64_t began = runner_time();
 	struct philox_function_stats *counts = &request->function->counts;
+	struct recording_times *times = &recording->times;
+	uint64_t took;
 	enum philox_status status = make_ready(recording, request->call);
 
 	if (status == PHILOX_OK)
 		status = launch_graph(request, recording, check);
 	if (status == PHILOX_OK)
 		complete_launch(recording, request->call);
-	*(first ? &counts->first_ns : &counts->replay_ns) +=
-		runner_time() - began;
+	took = runner_time() - began;
+	*(first ? &counts->first_ns : &counts->replay_ns) += took;
+	*(first ? &times->first : &times->replay) += took;
 	return status;
 }
 

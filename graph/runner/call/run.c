@@ -58,6 +58,8 @@ enum philox_status run_begin(const struct request *request,
 	run->reason[0] = '\0';
 	run->entries = run->n_blocks = run->numbered = 0;
 	run->nested = NULL;
+	run->steps.n = 0;
+	run->steps.lost = 0;
 	if (function->n_params)
 		memset(run->params, 0,
 		       function->n_params * sizeof(*run->params));
@@ -185,6 +187,13 @@ enum philox_status run_take_buffer(struct run *run, size_t index, void **buffer)
 		return status;
 	run->taken++;
 	*buffer = block.address;
+	steps_note(run,
+		   &(struct body_step){.kind = PROGRAM_BUFFER,
+				       .index = index,
+				       .bytes = run->call->inputs[index].bytes,
+				       .alignment = input->alignment,
+				       .address = (uintptr_t)block.address},
+		   NULL);
 	return PHILOX_OK;
 }
 

@@ -83,6 +83,17 @@ void script_free(struct script *script);
 void script_share(struct script *script, struct script_share *share, size_t n);
 void script_unshare(struct script_share *share);
 
+/* --- steps.c: what a body does while it is recorded ----------------------- */
+
+/*
+ * steps_note() notes a step of a run that is recorded, and of no other. One for
+ * which there is no room is counted. steps_keep() has a recording keep those of
+ * a run: ERROR_MEMORY.
+ */
+void steps_note(struct run *run, const struct body_step *step, const char *tag);
+enum philox_status steps_keep(struct recording *recording,
+			      const struct run *run);
+
 /* --- agree: processes settle on what a call is executed as ---------------- */
 
 /*

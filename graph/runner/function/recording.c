@@ -100,6 +100,7 @@ void recording_free(struct recording *recording)
 	free(recording->inputs);
 	free(recording->given);
 	pool_uses_free(recording);
+	free(recording->steps.items);
 	free(recording);
 	status_restore(&kept);
 }

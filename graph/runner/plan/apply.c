@@ -229,6 +229,7 @@ static void load_all(const struct plan *plan, struct philox_runner *runner,
 	load_barred(plan, runner, functions);
 	free(runner->plan.names);
 	runner->plan = (struct runner_plan){.calls = runner->calls,
+					     .load_ns = runner->plan.load_ns,
 					    .live = plan->live,
 					    .mapped = plan->mapped,
 					    .names = names};

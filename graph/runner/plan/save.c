@@ -65,17 +65,19 @@ enum philox_status philox_plan_save(struct philox_runner *runner,
 /* --- loading ------------------------------------------------------------------- */
 
 static void post_plan(struct philox_runner *runner, enum philox_log_level level,
-		      const char *text)
+		      uint64_t nanoseconds, const char *text)
 {
-	const struct philox_log_entry subject = {.pool = runner->name};
+	const struct philox_log_entry subject = {.pool = runner->name,
+						 .nanoseconds = nanoseconds};
 
 	log_post(runner->context, level, "plan", &subject, "runner '%s' %s",
 		 runner->name, text);
 }
 
-static void post_loaded(const struct plan *plan, struct philox_runner *runner)
+static void post_loaded(const struct plan *plan, struct philox_runner *runner,
+			uint64_t took)
 {
-	char text[160];
+	char text[200];
 	size_t keys = 0;
 	uint64_t recordings = 0;
 
@@ -88,10 +90,10 @@ static void post_loaded(const struct plan *plan, struct philox_runner *runner)
 	}
 	snprintf(text, sizeof(text),
 		 "has a plan of %zu function%s, %zu key%s and %" PRIu64
-		 " recording%s",
+		 " recording%s (ns: load %" PRIu64 ")",
 		 plan->n_functions, status_s(plan->n_functions), keys,
-		 status_s(keys), recordings, status_s(recordings));
-	post_plan(runner, PHILOX_LOG_INFO, text);
+		 status_s(keys), recordings, status_s(recordings), took);
+	post_plan(runner, PHILOX_LOG_INFO, took, text);
 }
 
 /* Nothing depends on it: without it the pool grows when it must. */
@@ -113,17 +115,18 @@ static void take_plan_memory(struct philox_runner *runner)
 		snprintf(text, sizeof(text),
 			 "cannot take the memory of its plan ahead: %.300s",
 			 philox_error_message());
-		post_plan(runner, PHILOX_LOG_WARNING, text);
+		post_plan(runner, PHILOX_LOG_WARNING, 0, text);
 	}
 }
 
 static enum philox_status load_entered(struct philox_runner *runner,
-				       const struct plan *plan)
+				       const struct plan *plan, uint64_t began)
 {
 	struct philox_function **functions =
 		calloc(plan->n_functions + 1, sizeof(*functions));
 	struct status_message kept;
 	enum philox_status status;
+	uint64_t took;
 
 	if (!functions)
 		return plan_no_room();
@@ -134,7 +137,9 @@ static enum philox_status load_entered(struct philox_runner *runner,
 	if (status != PHILOX_OK)
 		return status;
 	kept = status_kept();
-	post_loaded(plan, runner);
+	took = clock_now() - began;
+	runner->plan.load_ns += took;
+	post_loaded(plan, runner, took);
 	take_plan_memory(runner);
 	status_restore(&kept);
 	return PHILOX_OK;
@@ -144,13 +149,14 @@ static enum philox_status load_plan(struct philox_runner *runner,
 				    const char *text, size_t size)
 {
 	struct plan plan;
+	const uint64_t began = clock_now();
 	enum philox_status status = plan_read(text, size, &plan);
 
 	if (status != PHILOX_OK)
 		return status;
 	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_release(runner, load_entered(runner, &plan));
+		status = runner_release(runner, load_entered(runner, &plan, began));
 	plan_finish(&plan);
 	return status;
 }

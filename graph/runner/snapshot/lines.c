@@ -222,6 +222,50 @@ static void write_ticket(FILE *out, const struct runner_text *text,
 				  &text->items[ticket->items.first + i]);
 }
 
+/* --- times ---------------------------------------------------------------- */
+
+const struct field text_loads_fields[] = {
+	{NUMBER(runner_text, "loads", load_ns)}, FIELDS_END};
+
+#define COUNT(text, field) NUMBER(philox_function_stats, text, field)
+
+const struct field text_spent_fields[] = {
+	{COUNT("create", create_ns)},
+	{COUNT("dry", dry_ns)},
+	{COUNT("eager", eager_ns)},
+	{COUNT("warm-up", warmup_ns)},
+	{COUNT("record", record_ns)},
+	{COUNT("instantiate", instantiate_ns)},
+	{COUNT("checkpoint", checkpoint_ns)},
+	{COUNT("restore", restore_ns)},
+	{COUNT("first", first_ns)},
+	{COUNT("replay", replay_ns)},
+	{COUNT("verify", verify_ns)},
+	FIELDS_END};
+
+const struct field text_times_fields[] = {
+	{NUMBER(text_times, NULL, recording), .least = 1},
+	{NUMBER(text_times, "body", body)},
+	{NUMBER(text_times, "end", end)},
+	{NUMBER(text_times, "instantiate", instantiate)},
+	{NUMBER(text_times, "checkpoint", checkpoint)},
+	{NUMBER(text_times, "first", first)},
+	{NUMBER(text_times, "replay", replay)},
+	FIELDS_END};
+
+static void write_times(FILE *out, const struct runner_text *text)
+{
+	fields_write_line(out, "times of plans", text_loads_fields, text);
+	for (size_t i = 0; i < text->n_functions; i++) {
+		fprintf(out, "times of function %zu", i + 1);
+		fields_write_line(out, "", text_spent_fields,
+				  &text->functions[i].counts);
+	}
+	for (size_t i = 0; i < text->n_times; i++)
+		fields_write_line(out, "times of recording", text_times_fields,
+				  &text->times[i]);
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static void write_all(FILE *out, const struct runner_text *text)
@@ -235,6 +279,9 @@ static void write_all(FILE *out, const struct runner_text *text)
 				  &text->live[i]);
 	for (size_t i = 0; i < text->n_tickets; i++)
 		write_ticket(out, text, &text->tickets[i]);
+	program_write(out, &text->program);
+	if (text->timed)
+		write_times(out, text);
 	fputs("begin pool\n", out);
 	snapshot_write_lines(out, &text->pool);
 	fputs("end pool\n", out);
@@ -270,6 +317,8 @@ void runner_text_finish(struct runner_text *text)
 	free(text->live);
 	free(text->tickets);
 	free(text->items);
+	free(text->times);
+	program_finish(&text->program);
 	snapshot_finish(&text->pool);
 	memset(text, 0, sizeof(*text));
 }

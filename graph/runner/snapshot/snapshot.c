@@ -336,6 +336,77 @@ static int by_number(const void *one, const void *other)
 	return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
 }
 
+/* Memory of the pool that is mapped no more is nowhere. */
+static void find_place(const void *user, uintptr_t address, uint64_t *segment,
+		       uint64_t *offset)
+{
+	const struct text_copying *copying = user;
+	const size_t i = extent_after(copying, address);
+	const struct extent_place *extent = &copying->extents[i];
+
+	if (i == copying->n_extents || extent->begin > address)
+		return;
+	*segment = extent->segment;
+	*offset = extent->offset + (address - extent->begin);
+}
+
+static void copy_takes(struct text_copying *copying,
+		       const struct recording *recording,
+		       struct text_program *program)
+{
+	struct program_text *text = &copying->text->program;
+
+	program->takes = (struct text_part_of){text->n_takes,
+					       recording->function->n_inputs};
+	for (size_t i = 0; i < program->takes.n; i++) {
+		uint64_t *bytes = text_row(copying, &text->takes,
+					   &text->n_takes, sizeof(*bytes));
+
+		if (!bytes)
+			return;
+		*bytes = recording->key->inputs[i].bytes;
+	}
+}
+
+static void copy_times(struct text_copying *copying,
+		       const struct recording *recording)
+{
+	struct runner_text *text = copying->text;
+	const struct recording_times *times = &recording->times;
+	const struct graph_times *made = &recording->graph->times;
+	struct text_times *to =
+		text_row(copying, &text->times, &text->n_times, sizeof(*to));
+
+	if (to)
+		*to = (struct text_times){.recording = recording->number,
+					  .body = times->body,
+					  .end = made->end,
+					  .instantiate = made->instantiate,
+					  .checkpoint = times->checkpoint,
+					  .first = times->first,
+					  .replay = times->replay};
+}
+
+static void copy_program(struct text_copying *copying,
+			 const struct recording *recording)
+{
+	struct program_text *text = &copying->text->program;
+	const struct program_places places = {find_place, copying};
+	const struct philox_graph *graph = recording->graph;
+	struct text_program made = {.recording = recording->number}, *to;
+
+	copy_takes(copying, recording, &made);
+	if (!copying->failed)
+		copying->failed |= !program_copy(
+			text, &made, graph->context, graph->capture,
+			&recording->steps, graph->native, &places);
+	to = text_row(copying, &text->programs, &text->n_programs, sizeof(*to));
+	if (to)
+		*to = made;
+	if (copying->text->timed)
+		copy_times(copying, recording);
+}
+
 static void copy_recordings(struct text_copying *copying,
 			    const struct philox_function *function,
 			    struct text_function *to)
@@ -363,6 +434,7 @@ static void copy_recordings(struct text_copying *copying,
 		if (!row)
 			break;
 		*row = made;
+		copy_program(copying, order[i]);
 	}
 	free(order);
 }
@@ -526,7 +598,8 @@ static void copy_function(struct text_copying *copying, size_t index)
 	to->flags = function->flags;
 	to->policy = function->policy;
 	to->counts = function->counts;
-	drop_times(&to->counts);
+	if (!copying->text->timed)
+		drop_times(&to->counts);
 	reason_copy(to->reason, function->reason);
 	copy_signature(copying, function, to);
 	copy_keys(copying, function, to);
@@ -545,6 +618,7 @@ static void copy_runner(struct text_copying *copying)
 				      : TEXT_PLAIN;
 	text->calls = runner->calls;
 	text->made = runner->recordings;
+	text->load_ns = text->timed ? runner->plan.load_ns : 0;
 	copy_places(copying);
 	list_functions(copying);
 	for (size_t i = 0; !copying->failed && i < text->n_functions; i++)
@@ -576,15 +650,25 @@ static enum philox_status take_runner(struct philox_runner *runner,
 	return snapshot_take(runner->pool, &text->pool);
 }
 
-static enum philox_status make_text(struct philox_runner *runner,
-				    struct text *written)
+enum philox_status runner_text_take(struct philox_runner *runner, int timed,
+				    struct runner_text *text)
 {
-	struct runner_text text = {.calls = 0};
-	enum philox_status status = runner_acquire(runner);
+	enum philox_status status;
 
+	memset(text, 0, sizeof(*text));
+	text->timed = timed;
+	status = runner_acquire(runner);
 	if (status != PHILOX_OK)
 		return status;
-	status = runner_release(runner, take_runner(runner, &text));
+	return runner_release(runner, take_runner(runner, text));
+}
+
+static enum philox_status make_text(struct philox_runner *runner, int timed,
+				    struct text *written)
+{
+	struct runner_text text;
+	enum philox_status status = runner_text_take(runner, timed, &text);
+
 	if (status == PHILOX_OK)
 		status = runner_text_write(&text, written);
 	runner_text_finish(&text);
@@ -592,38 +676,61 @@ static enum philox_status make_text(struct philox_runner *runner,
 }
 
 static enum philox_status write_runner(struct philox_runner *runner,
-				       struct text_target to)
+				       unsigned flags, struct text_target to)
 {
 	struct text text;
-	enum philox_status status = make_text(runner, &text);
+	enum philox_status status;
 
+	if (flags & ~(unsigned)PHILOX_SNAPSHOT_TIMES)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "runner '%s': flags 0x%x are none of "
+				    "snapshots",
+				    runner->name, flags);
+	else
+		status = make_text(runner, (flags & PHILOX_SNAPSHOT_TIMES) != 0,
+				   &text);
 	if (status == PHILOX_OK)
 		status = text_put(&text, to);
 	return runner_report(runner, NULL, status);
 }
 
-enum philox_status philox_runner_snapshot_text(struct philox_runner *runner,
-					       char **text, size_t *bytes)
+enum philox_status philox_runner_snapshot_text_with(
+	struct philox_runner *runner, unsigned flags, char **text,
+	size_t *bytes)
 {
 	if (!runner)
 		return context_null(NULL, "runner");
 	if (!text)
 		return context_null(runner->context, "text");
 	NEED_PROCESS(runner->context);
-	return write_runner(runner,
+	return write_runner(runner, flags,
 			    (struct text_target){.text = text, .size = bytes});
 }
 
-enum philox_status philox_runner_snapshot(struct philox_runner *runner,
-					  const char *path)
+enum philox_status philox_runner_snapshot_with(struct philox_runner *runner,
+					       unsigned flags,
+					       const char *path)
 {
 	if (!runner)
 		return context_null(NULL, "runner");
 	if (!path)
 		return context_null(runner->context, "path");
 	NEED_PROCESS(runner->context);
-	return write_runner(runner, (struct text_target){.path = path,
-					 .readers = FILE_FOR_ALL});
+	return write_runner(runner, flags,
+			    (struct text_target){.path = path,
+						 .readers = FILE_FOR_ALL});
+}
+
+enum philox_status philox_runner_snapshot_text(struct philox_runner *runner,
+					       char **text, size_t *bytes)
+{
+	return philox_runner_snapshot_text_with(runner, 0, text, bytes);
+}
+
+enum philox_status philox_runner_snapshot(struct philox_runner *runner,
+					  const char *path)
+{
+	return philox_runner_snapshot_with(runner, 0, path);
 }
 
 /* --- reason: reasons in the snapshot of a runner -------------------------- */

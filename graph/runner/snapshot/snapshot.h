@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <philox/runner.h>
+#include "graph/capture/capture.h"
 #include "graph/pool/pool.h"
 #include "lib/base/base.h"
 #include "lib/text/text.h"
@@ -43,6 +44,17 @@
  *   ticket "layer" serial 4 keeps 2 bytes 1512
  *   keep "mask" function "" elements 1 bytes 512
  *   keep "y" function "layer" elements 3 bytes 1000
+ *   program 1 takes 1 steps 5 lost 0 nodes 2
+ *   takes 1000
+ *   step alloc 1 bytes 1000 alignment 0 tag "y" segment 0 offset 0
+ *   step forward 0 region "layer" flags 0
+ *   step draw 0 op 0 named "drop" call 0 draws dropout of f32 first 0
+ *       count 250 with 3fb999999999999a and 0000000000000000
+ *   step commit 0 flags 0
+ *   step output 1 bytes 1000 alloc 1 offset 0
+ *   nodes 1 of kernel named "dropout_f32"
+ *   nodes 1 of kernel named "head"
+ *   ...
  *   begin pool
  *   philox pool 1
  *   ...
@@ -52,7 +64,7 @@
  * Lines are as in Note [Saved context]: words with one space between, numbers
  * without leading zeros, names in quotation marks, one spelling for the same
  * contents (some lines are broken here). There are places and no addresses,
- * numbers of the text's own and no times: so the same calls give the same text
+ * numbers of the text's own and no times, unless they are asked for: so the same calls give the same text
  * on each device, but for what Note [Snapshot] says of the pool, and for
  * `bytes` of recordings, of which a device may need some for itself. All lines:
  *
@@ -112,6 +124,43 @@
  *  keep NAME function F elements E bytes B
  *                     An item of the ticket above (struct philox_kept_item):
  *                     of its saved context, where F is "", or an output.
+ *  program N takes I steps S lost L nodes G
+ *                     Of each recording, in the order above, or of none: what
+ *                     its body did while it was recorded. I inputs, S steps and G lines of
+ *                     nodes follow; L further steps were not kept.
+ *  takes BYTES        The size of an input.
+ *  step forward P region NAME flags F [iterations I]
+ *  step backward P region NAME flags F [of P]
+ *  step commit P flags F
+ *                     Passes, by their number in the capture, from 0. A backward
+ *                     repeats another one, or is named at launch.
+ *  step draw P op O named NAME call C [iteration I] draws DIST of DTYPE first F
+ *      count N [rows R stride S] with HEX and HEX [layout L]
+ *                     A fill of a pass: the bits of its parameters in the order
+ *                     of struct philox_fill_desc, doubles or integers. Iteration
+ *                     2^32 - 1 is told by a word.
+ *  step cell P op O named NAME call C [iteration I]
+ *  step states P [iteration I]
+ *                     States that were handed out.
+ *  step generator G   A copy of a generator's state.
+ *  step value NAME bytes B
+ *  step body B node N of if|while|switch limit L
+ *  step end B         What is between is in a body of a conditional node.
+ *  step alloc N bytes B alignment A tag NAME segment S offset O
+ *  step free N
+ *  step buffer I bytes B segment S offset O
+ *                     Allocations, from 1, and memory for a copy of an input.
+ *  step output O bytes B alloc N|input I offset O
+ *  step call NAME
+ *  step inner NAME bytes B [alloc N] offset O
+ *  step return NAME   A function that the body calls, with its outputs.
+ *  nodes N of KIND named NAME
+ *                     N nodes of one kind and name, in their order.
+ *  times of plans loads T
+ *  times of function N create T ... verify T
+ *  times of recording N body T end T instantiate T checkpoint T first T replay T
+ *                     On request: nanoseconds of the host, of all functions and
+ *                     recordings in order.
  *  begin pool
  *  end pool           Between them the pool, as in Note [Snapshot], without its
  *                     checksum. It has been made to agree with the live outputs,
@@ -185,7 +234,89 @@ struct text_ticket {
 	struct text_part_of items;
 };
 
+/* --- program.c: what recordings do, step by step --------------------------- */
+
+/*
+ * A step of a program. What its kind does not have is 0; numbers that count
+ * begin at 0 in `pass`, `op`, `call`, `generator` and `body`, and at 1 in
+ * `index` and `input`.
+ */
+struct text_step {
+	uint32_t kind; /* enum program_kind */
+	uint32_t pass; /* of the capture; STATE: the generator; BODY: its
+			  number */
+	uint32_t of;   /* BACKWARD: the pass that it repeats, UINT32_MAX: named
+			  at launch */
+	uint32_t flags, op, call, iteration, iterations, dist, dtype, layout, node;
+	char *name; /* of the region, operator, parameter, tag; NULL: none */
+	uint64_t first, count, rows, stride;
+	uint64_t with[2];
+	uint64_t index; /* of the allocation, the output, the input */
+	uint64_t from;  /* OUTPUT: the allocation; 0: an input */
+	uint64_t input; /* OUTPUT: that it is in; 0: none */
+	uint64_t bytes, alignment, segment, offset, limit;
+};
+
+/* Nodes of one kind and name. */
+struct text_node {
+	uint32_t kind; /* enum device_node_kind */
+	uint64_t n;
+	char *name;
+};
+
+/* The program of a recording. */
+struct text_program {
+	uint64_t recording;
+	uint64_t lost; /* steps that were not kept */
+	struct text_part_of takes, steps, nodes;
+};
+
+struct program_text {
+	struct text_program *programs;
+	uint64_t *takes; /* bytes of each input */
+	struct text_step *steps;
+	struct text_node *nodes;
+	size_t n_programs, n_takes, n_steps, n_nodes;
+};
+
+/* By kind: the words of a line, and its fields. */
+#define TEXT_STEPS (PROGRAM_RETURN + 1)
+extern const struct text_line text_steps[TEXT_STEPS];
+extern const struct field text_program_fields[], text_node_fields[];
+
+struct body_steps;
+
+/* Where an address of the pool is: its segment, and the offset in it. */
+struct program_places {
+	void (*find)(const void *user, uintptr_t address, uint64_t *segment,
+		     uint64_t *offset);
+	const void *user;
+};
+
+/*
+ * program_copy() appends the steps of a capture (NULL: it had none), with those
+ * of a body (NULL: none) where they were, and the nodes of a native graph
+ * (NULL: they are not listed). The context is not locked. 0: no memory.
+ */
+int program_copy(struct program_text *text, struct text_program *program,
+		 struct philox_context *context, const struct capture *capture,
+		 const struct body_steps *steps,
+		 philox_native_graph native,
+		 const struct program_places *places);
+
+/* program_write() writes the lines of all programs; program_finish() frees. */
+void program_write(FILE *out, const struct program_text *text);
+void program_finish(struct program_text *text);
+
+/* --- what a text says ------------------------------------------------------ */
+
 enum text_mode { TEXT_PLAIN, TEXT_EAGER, TEXT_VERIFY };
+
+/* Times of a recording, in nanoseconds of the host. */
+struct text_times {
+	uint64_t recording; /* its number */
+	uint64_t body, end, instantiate, checkpoint, first, replay;
+};
 
 /* What a text says: its functions in order, and what they refer to. */
 struct runner_text {
@@ -203,6 +334,11 @@ struct runner_text {
 	struct philox_kept_item *items; /* that they keep */
 	size_t n_functions, n_parts, n_keys, n_recordings, n_sources, n_ranges,
 		n_live, n_tickets, n_items;
+	struct program_text program;
+	int timed;                /* it has times */
+	uint64_t load_ns;         /* loading plans */
+	struct text_times *times; /* of each recording */
+	size_t n_times;
 	struct snapshot pool;
 };
 
@@ -215,7 +351,9 @@ extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
 extern const struct field text_runner_fields[], text_function_fields[],
 	text_reason_fields[], text_key_fields[], text_recording_fields[],
 	text_source_fields[], text_copied_fields[], text_range_fields[],
-	text_live_fields[], text_ticket_fields[], text_kept_fields[];
+	text_live_fields[], text_ticket_fields[], text_kept_fields[],
+	text_loads_fields[], text_spent_fields[],
+	text_times_fields[];
 
 /* runner_text_finish() frees what a text holds. */
 void runner_text_finish(struct runner_text *text);
@@ -223,6 +361,16 @@ void runner_text_finish(struct runner_text *text);
 /* runner_text_write() writes it out: ERROR_MEMORY. */
 enum philox_status runner_text_write(const struct runner_text *text,
 				     struct text *written);
+
+/* --- snapshot.c: the snapshot of a runner, copied -------------------------- */
+
+/*
+ * runner_text_take() copies what a runner has, with times or without, for
+ * runner_text_finish(), also after an error: ERROR_BUSY, ERROR_MEMORY, those of
+ * the device.
+ */
+enum philox_status runner_text_take(struct philox_runner *runner, int timed,
+				    struct runner_text *text);
 
 /* --- snapshot.c: reasons in the snapshot of a runner ---------------------- */
 

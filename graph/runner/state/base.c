@@ -37,10 +37,7 @@ enum philox_status runner_release(struct philox_runner *runner,
 
 uint64_t runner_time(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_now();
 }
 
 enum philox_status runner_report(struct philox_runner *runner,

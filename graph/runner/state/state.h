@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <philox/pool.h>
 #include <philox/runner.h>
+#include "alloc/pool/pool.h"
 #include "graph/launch/launch.h"
 #include "graph/verify/verify.h"
 #include "lib/containers/map.h"
@@ -268,6 +269,33 @@ struct pool_use {
 	uintptr_t users_mixed; /* their addresses, xor-ed: of one, that one's */
 };
 
+/*
+ * A step of a body that was recorded, beside those that its capture has: a
+ * parameter that it asked for again, or something about memory.
+ */
+struct body_step {
+	uint8_t kind;   /* enum program_kind */
+	uint32_t after; /* steps of the capture before it */
+	size_t index;   /* of the parameter, allocation, output or input */
+	size_t of;      /* OUTPUT: the allocation that it is in */
+	uint32_t input; /* OUTPUT: the input that it is in; UINT32_MAX: none */
+	size_t bytes, alignment;
+	size_t offset;     /* OUTPUT: in what it is in */
+	uintptr_t address; /* ALLOC, BUFFER: of the memory */
+	char tag[POOL_TAG_SIZE];
+};
+
+struct body_steps {
+	struct body_step *items;
+	size_t n, room;
+	uint64_t lost; /* for which there was no room */
+};
+
+/* How long the parts of a recording took, in nanoseconds of the host. */
+struct recording_times {
+	uint64_t body, first, replay, checkpoint;
+};
+
 struct recording {
 	uint64_t number;        /* in its runner, from 1 */
 	struct recording *next; /* of those that are leaving */
@@ -293,6 +321,8 @@ struct recording {
 	size_t *params;      /* of each: its index in the graph, or SIZE_MAX */
 	const void **inputs; /* of each: where it was */
 	struct philox_state *given; /* of each value: its bytes */
+	struct body_steps steps;
+	struct recording_times times;
 	uint64_t replays;
 	uint64_t bytes;        /* see struct philox_function_stats */
 	struct pool_use **pool_uses; /* of the pool, that it writes */
@@ -393,6 +423,8 @@ struct run {
 	const char *why;  /* the body is run */
 	size_t entries;   /* of uses that were taken */
 	uint64_t taken;   /* allocations from the pool */
+	uint64_t capture; /* RECORD: its id */
+	struct body_steps steps; /* RECORD */
 
 	struct run_block *blocks;
 	size_t n_blocks, block_room;
@@ -445,6 +477,7 @@ struct runner_plan {
 	uint64_t calls;        /* `calls` of the runner when it was loaded */
 	uint64_t live, mapped; /* the pool's peaks when it was saved */
 	uint64_t taken;        /* the pool's mapped peak when it was loaded */
+	uint64_t load_ns;      /* that loads took */
 	struct plan_names *names; /* regions, for the scripts of keys */
 };
 

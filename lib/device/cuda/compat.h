@@ -100,6 +100,30 @@ static inline cudaError_t compat_node_deps(cudaGraphNode_t node,
 #endif
 }
 
+/* compat_kernel_name() is cudaFuncGetName(), which needs CUDA 12.3. */
+static inline cudaError_t compat_kernel_name(const void *function,
+					     const char **name)
+{
+#if CUDART_VERSION >= 12030
+	return cudaFuncGetName(name, function);
+#else
+	(void)function;
+	(void)name;
+	return cudaErrorNotSupported;
+#endif
+}
+
+/* compat_is_conditional() is whether a node is conditional: CUDA 12.3. */
+static inline int compat_is_conditional(enum cudaGraphNodeType type)
+{
+#if CUDART_VERSION >= 12030
+	return type == cudaGraphNodeTypeConditional;
+#else
+	(void)type;
+	return 0;
+#endif
+}
+
 /*
  * compat_capture_to() is cudaStreamBeginCaptureToGraph() without dependencies.
  * This and the next two need CUDA 12.3: what comes before is said to be not

@@ -170,5 +170,11 @@ DEVICE_NEEDED_LIST(CUDA_OP_DECLARE)
 int cuda_is_memory(struct philox_device *device, const void *address);
 enum philox_status cuda_conditional_check(struct philox_device *device,
 					  const struct conditional *what);
+enum philox_status cuda_graph_list(struct philox_device *device,
+				   philox_native_graph graph,
+				   void (*each)(void *user,
+						enum device_node_kind kind,
+						const char *name),
+				   void *user);
 
 #endif

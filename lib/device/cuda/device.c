@@ -187,6 +187,7 @@ static const struct device_ops cuda_ops = {
 #undef CUDA_OP
 		.conditional_check = cuda_conditional_check,
 	.is_memory = cuda_is_memory,
+	.graph_list = cuda_graph_list,
 	.close = cuda_close,
 };
 

@@ -389,6 +389,94 @@ enum philox_status cuda_node_deps(struct philox_device *device,
 	return status;
 }
 
+/* --- what nodes are --------------------------------------------------------- */
+
+static enum device_node_kind kind_of_type(enum cudaGraphNodeType type)
+{
+	switch (type) {
+	case cudaGraphNodeTypeKernel:
+		return DEVICE_NODE_KERNEL;
+	case cudaGraphNodeTypeHost:
+		return DEVICE_NODE_HOST;
+	case cudaGraphNodeTypeMemcpy:
+		return DEVICE_NODE_COPY;
+	case cudaGraphNodeTypeMemset:
+		return DEVICE_NODE_SET;
+	case cudaGraphNodeTypeGraph:
+		return DEVICE_NODE_GRAPH;
+	case cudaGraphNodeTypeWaitEvent:
+	case cudaGraphNodeTypeEventRecord:
+		return DEVICE_NODE_EVENT;
+	case cudaGraphNodeTypeMemAlloc:
+	case cudaGraphNodeTypeMemFree:
+		return DEVICE_NODE_MEMORY;
+	case cudaGraphNodeTypeEmpty:
+		return DEVICE_NODE_EMPTY;
+	default:
+		return compat_is_conditional(type) ? DEVICE_NODE_CONDITIONAL
+						   : DEVICE_NODE_OTHER;
+	}
+}
+
+/* A kernel that was loaded by the driver's functions has no name here. */
+static const char *name_of_kernel(cudaGraphNode_t node)
+{
+	struct cudaKernelNodeParams params;
+	const char *name = NULL;
+
+	if (cudaGraphKernelNodeGetParams(node, &params) == cudaSuccess &&
+	    compat_kernel_name(params.func, &name) == cudaSuccess && name)
+		return name;
+	cudaGetLastError(); /* none of what follows */
+	return "";
+}
+
+static enum philox_status list_nodes(struct philox_device *device,
+				     const cudaGraphNode_t *nodes, size_t n,
+				     void (*each)(void *user,
+						  enum device_node_kind kind,
+						  const char *name),
+				     void *user)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
+		enum cudaGraphNodeType type;
+
+		status = ON(device, cudaGraphNodeGetType, nodes[i], &type);
+		if (status == PHILOX_OK)
+			each(user, kind_of_type(type),
+			     type == cudaGraphNodeTypeKernel
+				     ? name_of_kernel(nodes[i])
+				     : "");
+	}
+	return status;
+}
+
+enum philox_status cuda_graph_list(struct philox_device *device,
+				   philox_native_graph graph,
+				   void (*each)(void *user,
+						enum device_node_kind kind,
+						const char *name),
+				   void *user)
+{
+	cudaGraphNode_t *nodes;
+	size_t n = 0;
+	enum philox_status status = cuda_graph_nodes(device, graph, &n);
+
+	if (status != PHILOX_OK)
+		return status;
+	nodes = malloc((n + 1) * sizeof(*nodes));
+	if (!nodes)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for %zu nodes", n);
+	status = ON(device, cudaGraphGetNodes, graph, nodes, &n);
+	if (status == PHILOX_OK)
+		status = list_nodes(device, nodes, n, each, user);
+	free(nodes);
+	return status;
+}
+
 enum philox_status cuda_graph_destroy(struct philox_device *device,
 				      philox_native_graph graph)
 {

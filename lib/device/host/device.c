@@ -145,6 +145,7 @@ static const struct device_ops host_ops = {
 	.exec_check = host_exec_check,
 	.mem_mark = host_mem_mark,
 	.is_memory = host_is_memory,
+	.graph_list = host_graph_list,
 };
 
 static enum philox_status host_count(unsigned *count)

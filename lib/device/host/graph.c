@@ -437,6 +437,77 @@ enum philox_status host_graph_nodes(struct philox_device *base,
 	return status;
 }
 
+/* --- what nodes are --------------------------------------------------------- */
+
+static const char *const kernel_names[KERNEL_COUNT] = {
+	[KERNEL_NONE] = "",
+	[KERNEL_HEAD] = "head",
+#define NAME(name, out, in, n, traits) [KERNEL_##name] = #name,
+	FILL_LIST(NAME)
+#undef NAME
+#define NAME(type) [KERNEL_layout_##type] = "layout_" #type,
+		LAYOUT_LIST(NAME)
+#undef NAME
+#define NAME(name, args, threads) [KERNEL_##name] = #name,
+			ROWS_KERNEL_LIST(NAME)
+#undef NAME
+				[KERNEL_STORE] = "store",
+	[KERNEL_CONDITION] = "condition",
+	[KERNEL_BODY] = "body",
+	[KERNEL_AT] = "at",
+	[KERNEL_COPIES] = "copies",
+	[KERNEL_COMPARE] = "compare"};
+
+static const char *name_of_kernel(const struct host_device *device,
+				  const struct host_work *work)
+{
+	for (unsigned i = 1; i < KERNEL_COUNT; i++)
+		if (device->kernels[i] == work->function)
+			return kernel_names[i];
+	return "";
+}
+
+static enum device_node_kind kind_of_node(const struct host_node *node)
+{
+	static const enum device_node_kind kinds[] = {
+		[HOST_NOTHING] = DEVICE_NODE_EMPTY,
+		[HOST_KERNEL] = DEVICE_NODE_KERNEL,
+		[HOST_CALL] = DEVICE_NODE_HOST,
+		[HOST_COPY] = DEVICE_NODE_COPY,
+		[HOST_SET] = DEVICE_NODE_SET,
+		[HOST_REPLAY] = DEVICE_NODE_GRAPH,
+		[HOST_BRANCH] = DEVICE_NODE_CONDITIONAL};
+
+	return node->conditional ? DEVICE_NODE_CONDITIONAL
+				 : kinds[node->work.kind];
+}
+
+enum philox_status host_graph_list(struct philox_device *base,
+				   philox_native_graph handle,
+				   void (*each)(void *user,
+						enum device_node_kind kind,
+						const char *name),
+				   void *user)
+{
+	struct host_device *device = host_of(base);
+	struct host_graph *graph;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_graph_find(device, handle, "graph_list", &graph);
+	for (size_t i = 0; status == PHILOX_OK && i < graph->nodes.count; i++) {
+		const struct host_node *node = graph->nodes.items[i];
+		const enum device_node_kind kind = kind_of_node(node);
+
+		each(user, kind,
+		     kind == DEVICE_NODE_KERNEL
+			     ? name_of_kernel(device, &node->work)
+			     : "");
+	}
+	host_unlock(device);
+	return status;
+}
+
 enum philox_status host_graph_destroy(struct philox_device *base,
 				      philox_native_graph handle)
 {

@@ -607,6 +607,15 @@ int host_is_memory(struct philox_device *base, const void *address);
 enum philox_status host_exec_check(struct philox_device *base,
 				   philox_native_exec handle);
 
+/* --- graph.c: what nodes are ---------------------------------------------- */
+
+enum philox_status host_graph_list(struct philox_device *base,
+				   philox_native_graph handle,
+				   void (*each)(void *user,
+						enum device_node_kind kind,
+						const char *name),
+				   void *user);
+
 /* --- the table ------------------------------------------------------------ */
 
 #define HOST_OP_DECLARE(name, arguments) \

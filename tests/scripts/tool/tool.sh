@@ -65,7 +65,7 @@ fitting()
 {
 	case $1 in
 	diff | merge) echo a b ;;
-	inspect | train) echo a ;;
+	explain | inspect | train) echo a ;;
 	esac
 }
 

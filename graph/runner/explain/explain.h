@@ -1,0 +1,84 @@
+/*
+ * graph/runner/explain/explain.h - recordings as programs that people read
+ */
+#ifndef GRAPH_RUNNER_EXPLAIN_EXPLAIN_H
+#define GRAPH_RUNNER_EXPLAIN_EXPLAIN_H
+
+#include <stdio.h>
+#include "graph/runner/snapshot/snapshot.h"
+
+/* --- write.c: one program, printed ---------------------------------------- */
+
+/*
+ * Note [Program]
+ * ~~~~~~~~~~~~~~
+ *   recording 1 of function 'layer' (forward), key 1 {01000000}
+ *     %1 = input 'x'  16384 bytes f32[4096]  static, memory 7
+ *     %2 = alloc 16384 bytes  'y'  segment 0 [0, 16384)
+ *     %3 = forward region 'block.0'
+ *     %4 = draw dropout f32 [0, 4096) p=0.1  region 'block.0' op 1 'drop'
+ *          cells %3
+ *     %5 = commit %3
+ *     %6 = output 'y'  16384 bytes f32[4096]  %2
+ *     nodes: kernel head, kernel dropout_f32
+ *     replays: 3
+ *     alive: 'y' of call 5, tied to a ticket
+ *     times (ns): body 9000, capture end 200, instantiate 4000, ...
+ *
+ * A line for each input, then for each step in the order in which it was asked
+ * for (a line is broken here). Each has a number, by which later ones name it:
+ * a draw, a commit and a backward their pass, a free and an output their
+ * allocation. What is in the body of a conditional node is indented. So the text
+ * of a program is a function of its snapshot, but for its times. What a plan
+ * has of it are steps without draws, commits and places.
+ */
+struct explained {
+	const struct text_part *parts; /* inputs, outputs, parameters */
+	size_t n_inputs, n_outputs, n_params;
+	const struct text_source *sources; /* of the inputs; NULL: not known */
+	const char *const *functions;      /* names, for the sources */
+	const uint64_t *takes;             /* bytes of each; NULL: not known */
+	const struct text_step *steps;
+	size_t n_steps;
+	uint64_t lost;
+	int placed; /* allocations have places */
+};
+
+/* explain_program() prints inputs and steps: 0: no memory. */
+int explain_program(FILE *out, const struct explained *program);
+
+/* explain_nodes() prints a line with nodes, if there are any. */
+void explain_nodes(FILE *out, const struct text_node *nodes, size_t n);
+
+/*
+ * explain_words() prints a text of other words with what is not printable as
+ * "\x0a", and explain_name() a name in quotation marks of one stroke.
+ */
+void explain_words(FILE *out, const char *words);
+void explain_name(FILE *out, const char *name);
+
+/* explain_key() prints bytes of a key, "{0a00}", or "{}". */
+void explain_key(FILE *out, const unsigned char *bytes, size_t size);
+
+/* --- runner.c: programs of a runner ---------------------------------------- */
+
+/* Which programs are printed: those that are all of this. */
+struct explain_choice {
+	const char *function; /* NULL: any */
+	const void *key;      /* NULL: any */
+	size_t key_bytes;
+	uint64_t key_number; /* of the function, from 1; 0: any */
+	uint64_t recording;  /* 0: any */
+	int times;           /* those of phases, too */
+	int bare;            /* for a comparison: without what two recordings of
+				one program differ in, numbers, replays, outputs */
+};
+
+/*
+ * explain_runner() prints programs, and of a key without a recording why there
+ * is none: how many, or -1: no memory.
+ */
+long explain_runner(FILE *out, const struct runner_text *text,
+		    const struct explain_choice *choice);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * graph/runner/explain/runner.c - the programs of a runner, printed: see Note
+ * [Program]
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/runner/explain/explain.h"
+#include "graph/runner/function/function.h"
+
+/* What is printed, and of which text. */
+struct explaining {
+	FILE *out;
+	const struct runner_text *text;
+	const struct explain_choice *choice;
+	const char **names; /* of all functions */
+	long printed;
+	int failed;
+};
+
+/* --- one recording ---------------------------------------------------------- */
+
+static const char *mode_of(const struct text_function *function)
+{
+	return function_modes[function->mode];
+}
+
+static const struct text_key *key_of(const struct explaining *e,
+				     const struct text_function *function,
+				     size_t number)
+{
+	return &e->text->keys[function->keys.first + number - 1];
+}
+
+static void print_key_name(const struct explaining *e,
+			   const struct text_function *function, size_t number)
+{
+	const struct text_key *key = key_of(e, function, number);
+
+	fputs("function ", e->out);
+	explain_name(e->out, function->name);
+	fprintf(e->out, " (%s), key", mode_of(function));
+	if (!e->choice->bare)
+		fprintf(e->out, " %zu", number);
+	fputc(' ', e->out);
+	explain_key(e->out, key->bytes, key->size);
+	fputc('\n', e->out);
+}
+
+/* Outputs of this recording that are not released. */
+static void print_alive(const struct explaining *e,
+			const struct text_function *function,
+			const struct text_recording *recording)
+{
+	const struct runner_text *text = e->text;
+
+	for (size_t i = 0; i < text->n_live; i++) {
+		const struct text_output *live = &text->live[i];
+
+		if (live->recording != recording->number)
+			continue;
+		fputs("  alive: ", e->out);
+		explain_name(e->out, text->parts[function->outputs.first +
+						 live->output - 1]
+					     .name);
+		fprintf(e->out, " of call %" PRIu64 "%s\n", live->call,
+			live->tied ? ", tied to a ticket" : "");
+	}
+}
+
+static void print_times(const struct explaining *e, size_t index)
+{
+	const struct text_times *times = &e->text->times[index];
+
+	fprintf(e->out,
+		"  times (ns): body %" PRIu64 ", capture end %" PRIu64
+		", instantiate %" PRIu64 ", checkpoint %" PRIu64
+		", first launch %" PRIu64 ", replays %" PRIu64 "\n",
+		times->body, times->end, times->instantiate, times->checkpoint,
+		times->first, times->replay);
+}
+
+/* A text may have the steps of all recordings, or none. */
+static void print_steps(struct explaining *e,
+			const struct text_function *function,
+			const struct text_recording *recording,
+			const struct text_program *program)
+{
+	const struct program_text *of = &e->text->program;
+	const struct explained explained = {
+		.parts = e->text->parts + function->inputs.first,
+		.n_inputs = function->inputs.n,
+		.n_outputs = function->outputs.n,
+		.n_params = function->values.n,
+		.sources = e->text->sources + recording->sources.first,
+		.functions = e->names,
+		.takes = of->takes + program->takes.first,
+		.steps = of->steps + program->steps.first,
+		.n_steps = program->steps.n,
+		.lost = program->lost,
+		.placed = 1};
+
+	e->failed |= !explain_program(e->out, &explained);
+	explain_nodes(e->out, of->nodes + program->nodes.first,
+		      program->nodes.n);
+}
+
+static void print_recording(struct explaining *e,
+			    const struct text_function *function, size_t index)
+{
+	const struct text_recording *recording = &e->text->recordings[index];
+	const int bare = e->choice->bare;
+
+	if (bare)
+		fputs("recording of ", e->out);
+	else
+		fprintf(e->out, "recording %" PRIu64 " of ", recording->number);
+	print_key_name(e, function, recording->key);
+	if (index < e->text->program.n_programs)
+		print_steps(e, function, recording,
+			    &e->text->program.programs[index]);
+	else
+		fputs("  its steps are not in this text\n", e->out);
+	if (!bare)
+		fprintf(e->out, "  replays: %" PRIu64 "\n", recording->replays);
+	if (!bare)
+		print_alive(e, function, recording);
+	if (e->choice->times && index < e->text->n_times)
+		print_times(e, index);
+	fputc('\n', e->out);
+	e->printed++;
+}
+
+/* --- one key ------------------------------------------------------------------ */
+
+static int is_key_chosen(const struct explain_choice *choice,
+			 const struct text_key *key, size_t number)
+{
+	if (choice->key_number && choice->key_number != number)
+		return 0;
+	return !choice->key ||
+	       (choice->key_bytes == key->size &&
+		(!key->size || !memcmp(choice->key, key->bytes, key->size)));
+}
+
+static void print_unrecorded(struct explaining *e,
+			     const struct text_function *function, size_t number)
+{
+	const struct text_key *key = key_of(e, function, number);
+
+	print_key_name(e, function, number);
+	fputs(*key->refused ? "  nothing is recorded: "
+			    : "  nothing is recorded",
+	      e->out);
+	explain_words(e->out, key->refused);
+	fputs("\n\n", e->out);
+	e->printed++;
+}
+
+static void print_key(struct explaining *e,
+		      const struct text_function *function, size_t number)
+{
+	const struct explain_choice *choice = e->choice;
+	size_t found = 0;
+
+	for (size_t i = 0; i < function->recordings.n; i++) {
+		const size_t index = function->recordings.first + i;
+		const struct text_recording *recording =
+			&e->text->recordings[index];
+
+		if (recording->key != number)
+			continue;
+		found++;
+		if (!choice->recording ||
+		    choice->recording == recording->number)
+			print_recording(e, function, index);
+	}
+	if (!found && !choice->recording)
+		print_unrecorded(e, function, number);
+}
+
+/* --- a function --------------------------------------------------------------- */
+
+static void print_spent(const struct explaining *e,
+			const struct text_function *function)
+{
+	const struct philox_function_stats *counts = &function->counts;
+
+	fputs("times of function ", e->out);
+	explain_name(e->out, function->name);
+	fprintf(e->out,
+		" (ns): create %" PRIu64 ", dry %" PRIu64
+		", eager %" PRIu64 ", warm-up %" PRIu64 ", record %" PRIu64
+		", instantiate %" PRIu64 ", checkpoint %" PRIu64
+		", restore %" PRIu64 ", first launch %" PRIu64
+		", replay %" PRIu64 ", verify %" PRIu64 "\n",
+		counts->create_ns, counts->dry_ns,
+		counts->eager_ns, counts->warmup_ns, counts->record_ns,
+		counts->instantiate_ns, counts->checkpoint_ns,
+		counts->restore_ns, counts->first_ns, counts->replay_ns,
+		counts->verify_ns);
+}
+
+static void print_function(struct explaining *e,
+			   const struct text_function *function)
+{
+	const struct explain_choice *choice = e->choice;
+	const long before = e->printed;
+
+	if (choice->function && strcmp(choice->function, function->name) != 0)
+		return;
+	for (size_t i = 1; i <= function->keys.n; i++)
+		if (is_key_chosen(choice, key_of(e, function, i), i))
+			print_key(e, function, i);
+	if (choice->times && e->text->timed && e->printed > before)
+		print_spent(e, function);
+}
+
+long explain_runner(FILE *out, const struct runner_text *text,
+		    const struct explain_choice *choice)
+{
+	struct explaining e = {.out = out, .text = text, .choice = choice};
+
+	e.names = calloc(text->n_functions + 1, sizeof(*e.names));
+	if (!e.names)
+		return -1;
+	for (size_t i = 0; i < text->n_functions; i++)
+		e.names[i] = text->functions[i].name;
+	for (size_t i = 0; i < text->n_functions; i++)
+		print_function(&e, &text->functions[i]);
+	if (choice->times && text->timed && e.printed)
+		fprintf(out, "times of the runner (ns): plan loads %" PRIu64
+			     "\n",
+			text->load_ns);
+	free(e.names);
+	return e.failed ? -1 : e.printed;
+}
