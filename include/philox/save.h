@@ -145,8 +145,8 @@ PHILOX_API enum philox_status philox_context_load_text(
  * share the folder are recognised by their locks, which the file system must
  * show to all of them.
  *
- * Returns PHILOX_OK, or an error; then the file is as it was, unless the message
- * says that it was replaced and its folder cannot be synchronised.
+ * Returns PHILOX_OK, or an error; then the file is as it was, unless the
+ * message says that it was replaced and its folder cannot be synchronised.
  * Errors:
  *   PHILOX_ERROR_FILE   names the path and the reason; also a text of more than
  *                       4 GiB

@@ -163,8 +163,8 @@ enum philox_status file_group_add(struct file_group *group, const char *suffix,
 }
 
 /*
- * The last file goes back first: from then on the group is not whole for whoever
- * finds it.
+ * The last file goes back first: from then on the group is not whole for
+ * whoever finds it.
  */
 void file_group_drop(struct file_group *group)
 {

@@ -27,8 +27,9 @@ enum philox_status file_group_add(struct file_group *group, const char *suffix,
 
 /*
  * file_group_end() gives the files their names, the last one last, and frees
- * the group. On an error, which may also be that a name is taken, none is there:
- * ERROR_FILE. file_group_drop() is for a group that is to come to nothing.
+ * the group. On an error, which may also be that a name is taken, none is
+ * there: ERROR_FILE. file_group_drop() is for a group that is to come to
+ * nothing.
  */
 enum philox_status file_group_end(struct file_group *group);
 void file_group_drop(struct file_group *group);

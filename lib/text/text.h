@@ -50,8 +50,8 @@ struct text_target {
 
 /*
  * text_put() gives a text to the caller, who frees it, or writes it into the
- * file and frees it: those of file_write(); ERROR_FILE for a text that is longer
- * than FILE_TEXT_MOST.
+ * file and frees it: those of file_write(); ERROR_FILE for a text that is
+ * longer than FILE_TEXT_MOST, unless it is large.
  */
 enum philox_status text_put(const struct text *text, struct text_target to);
 
