@@ -83,6 +83,8 @@ void ranges_remove(struct ranges *ranges, struct range range)
 		if (item.end > range.end)
 			left[n++] = (struct range){range.end, item.end};
 	}
+	if (last == first)
+		return;
 	if (n > last - first && !make_room(ranges))
 		n = 0;
 	replace(ranges, first, last, left, n);
