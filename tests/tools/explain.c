@@ -32,7 +32,7 @@ static void remove_folder(void)
 TestSuite(tools_explain, .init = make_folder, .fini = remove_folder,
 	  .timeout = 120);
 
-/* --- running the command ---------------------------------------------------- */
+/* --- running the command -------------------------------------------------- */
 
 static char said[65536];
 
@@ -83,7 +83,7 @@ static void compared(int wanted, const char *which_a, const char *which_b)
 #define SAID(part) cr_assert(strstr(said, part), "no '%s' in %s", part, said)
 #define SAID_NOT(part) cr_assert(!strstr(said, part), "'%s' in %s", part, said)
 
-/* --- snapshots ---------------------------------------------------------------- */
+/* --- snapshots ------------------------------------------------------------ */
 
 static enum philox_status draw_once_more(struct layer *layer,
 					 struct philox_run *run)
@@ -217,7 +217,7 @@ RUNNER_PROMISE(tools_explain, a_plan_has_the_steps_of_bodies_and_says_so)
 		"\n");
 }
 
-/* --- side by side --------------------------------------------------------------- */
+/* --- side by side --------------------------------------------------------- */
 
 RUNNER_PROMISE(tools_explain, two_keys_are_compared_side_by_side)
 {

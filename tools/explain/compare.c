@@ -30,7 +30,7 @@ struct side {
 	size_t n;
 };
 
-/* --- lines ----------------------------------------------------------------- */
+/* --- lines ---------------------------------------------------------------- */
 
 /* The next "%N" at or after `from`, outside of names; NULL: none. */
 static const char *find_number(const char *from, const char *end)
@@ -98,7 +98,7 @@ static void side_free(struct side *side)
 	free(side->lines);
 }
 
-/* --- alignment --------------------------------------------------------------- */
+/* --- alignment ------------------------------------------------------------ */
 
 static int same(const struct side *a, size_t i, const struct side *b, size_t j)
 {
@@ -200,7 +200,7 @@ static int align_all(struct side *a, struct side *b, size_t first)
 	return align_middle(a, of_a, b, of_b);
 }
 
-/* --- numbers ------------------------------------------------------------------ */
+/* --- numbers -------------------------------------------------------------- */
 
 /* The line that a number names: lines of a program are numbered from 1. */
 static size_t named_by(const struct side *side, size_t line, const char *number)
@@ -230,7 +230,7 @@ static int names_the_same(const struct side *a, size_t i, const struct side *b,
 	return 1;
 }
 
-/* --- printing ------------------------------------------------------------------ */
+/* --- printing ------------------------------------------------------------- */
 
 static void print_pair(FILE *out, const struct line *a, char mark,
 		       const struct line *b, int width)

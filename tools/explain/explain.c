@@ -28,7 +28,7 @@ static void subject_finish(struct subject *subject)
 	free(subject->key);
 }
 
-/* --- what of a file -------------------------------------------------------- */
+/* --- what of a file ------------------------------------------------------- */
 
 static int is_whole_number(const char *text)
 {
@@ -116,7 +116,7 @@ static int take_subject(struct subject *subject, const char *argument)
 			argument);
 }
 
-/* --- texts -------------------------------------------------------------------- */
+/* --- texts ---------------------------------------------------------------- */
 
 static long print_programs(FILE *out, const struct written *written,
 			   const struct explain_choice *choice)
@@ -177,7 +177,7 @@ static int show(const struct subject *subject)
 	return result;
 }
 
-/* --- comparison ----------------------------------------------------------------- */
+/* --- comparison ----------------------------------------------------------- */
 
 /* One program, as a text that the caller frees. */
 struct side_text {
@@ -186,8 +186,8 @@ struct side_text {
 	long programs;
 };
 
-static int make_side(const struct subject *subject, const struct written *written,
-		     struct side_text *side)
+static int make_side(const struct subject *subject,
+		     const struct written *written, struct side_text *side)
 {
 	FILE *out = open_memstream(&side->text, &side->size);
 	struct explain_choice choice = subject->choice;
@@ -253,7 +253,7 @@ static int compare(const struct subject *a, const struct subject *b)
 	return result;
 }
 
-/* --- the command ------------------------------------------------------------------ */
+/* --- the command ---------------------------------------------------------- */
 
 static const char usage[] =
 	"usage: philox explain [OPTION]... FILE[@WHICH]\n"

@@ -39,7 +39,7 @@ static void give(const struct plain_text *made, char **text, size_t *bytes)
 		*bytes = made->size;
 }
 
-/* --- functions ---------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------ */
 
 #define OPTIONS_SIZE OPTIONS_FIRST(struct philox_explain_desc, reserved)
 OPTIONS_NO_PADDING(struct philox_explain_desc, reserved);
@@ -154,7 +154,7 @@ enum philox_status philox_function_explain_text(
 	return runner_report(function->runner, function, status);
 }
 
-/* --- graphs -------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 static void print_graph_times(FILE *out, const struct graph_times *times)
 {

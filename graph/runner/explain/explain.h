@@ -28,9 +28,9 @@
  * A line for each input, then for each step in the order in which it was asked
  * for (a line is broken here). Each has a number, by which later ones name it:
  * a draw, a commit and a backward their pass, a free and an output their
- * allocation. What is in the body of a conditional node is indented. So the text
- * of a program is a function of its snapshot, but for its times. What a plan
- * has of it are steps without draws, commits and places.
+ * allocation. What is in the body of a conditional node, or of a function that
+ * the body calls, is indented. So the text of a program is a function of its
+ * snapshot. What a plan has of it are steps without draws, commits and places.
  */
 struct explained {
 	const struct text_part *parts; /* inputs, outputs, parameters */
@@ -60,7 +60,7 @@ void explain_name(FILE *out, const char *name);
 /* explain_key() prints bytes of a key, "{0a00}", or "{}". */
 void explain_key(FILE *out, const unsigned char *bytes, size_t size);
 
-/* --- runner.c: programs of a runner ---------------------------------------- */
+/* --- runner.c: programs of a runner --------------------------------------- */
 
 /* Which programs are printed: those that are all of this. */
 struct explain_choice {
@@ -70,8 +70,8 @@ struct explain_choice {
 	uint64_t key_number; /* of the function, from 1; 0: any */
 	uint64_t recording;  /* 0: any */
 	int times;           /* those of phases, too */
-	int bare;            /* for a comparison: without what two recordings of
-				one program differ in, numbers, replays, outputs */
+	int bare;            /* for a comparison: without what recordings of one
+				program differ in, numbers, replays, outputs */
 };
 
 /*

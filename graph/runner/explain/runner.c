@@ -18,7 +18,7 @@ struct explaining {
 	int failed;
 };
 
-/* --- one recording ---------------------------------------------------------- */
+/* --- one recording -------------------------------------------------------- */
 
 static const char *mode_of(const struct text_function *function)
 {
@@ -131,7 +131,7 @@ static void print_recording(struct explaining *e,
 	e->printed++;
 }
 
-/* --- one key ------------------------------------------------------------------ */
+/* --- one key -------------------------------------------------------------- */
 
 static int is_key_chosen(const struct explain_choice *choice,
 			 const struct text_key *key, size_t number)
@@ -144,7 +144,8 @@ static int is_key_chosen(const struct explain_choice *choice,
 }
 
 static void print_unrecorded(struct explaining *e,
-			     const struct text_function *function, size_t number)
+			     const struct text_function *function,
+			     size_t number)
 {
 	const struct text_key *key = key_of(e, function, number);
 
@@ -179,7 +180,7 @@ static void print_key(struct explaining *e,
 		print_unrecorded(e, function, number);
 }
 
-/* --- a function --------------------------------------------------------------- */
+/* --- a function ----------------------------------------------------------- */
 
 static void print_spent(const struct explaining *e,
 			const struct text_function *function)

@@ -8,7 +8,7 @@
 #include "graph/runner/function/function.h"
 #include "lib/dist/dist.h"
 
-/* --- numbers of lines ------------------------------------------------------ */
+/* --- numbers of lines ----------------------------------------------------- */
 
 /* The line of an allocation or a pass, by which others name it. */
 struct line_name {
@@ -126,7 +126,7 @@ void explain_name(FILE *out, const char *name)
 	fputc('\'', out);
 }
 
-/* --- types ------------------------------------------------------------------ */
+/* --- types ---------------------------------------------------------------- */
 
 /* "16384 bytes f32[4096]" */
 static void print_size(FILE *out, uint64_t bytes, uint32_t elements)
@@ -221,7 +221,7 @@ static void print_span(FILE *out, const struct text_step *step)
 			step->rows, step->stride);
 }
 
-/* --- steps ------------------------------------------------------------------ */
+/* --- steps ---------------------------------------------------------------- */
 
 static void print_flags(FILE *out, uint32_t flags)
 {
@@ -296,7 +296,8 @@ static void print_begin(const struct printing *p, const struct text_step *step)
 static void print_place(const struct printing *p, const struct text_step *step)
 {
 	if (p->program->placed)
-		fprintf(p->out, "  segment %" PRIu64 " [%" PRIu64 ", %" PRIu64 ")",
+		fprintf(p->out,
+			"  segment %" PRIu64 " [%" PRIu64 ", %" PRIu64 ")",
 			step->segment, step->offset,
 			step->offset + step->bytes);
 }
@@ -458,7 +459,7 @@ static void print_step(struct printing *p, const struct text_step *step)
 	fputc('\n', p->out);
 }
 
-/* --- inputs ------------------------------------------------------------------ */
+/* --- inputs --------------------------------------------------------------- */
 
 static void print_source(const struct printing *p,
 			 const struct text_part *part,
@@ -500,7 +501,7 @@ static void print_input(struct printing *p, size_t index)
 	fputc('\n', p->out);
 }
 
-/* --- the whole ---------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------ */
 
 int explain_program(FILE *out, const struct explained *program)
 {

@@ -188,7 +188,8 @@ static char *copy_name(struct program_copying *copying, const char *from)
 	return copy;
 }
 
-static struct text_step *new_step(struct program_copying *copying, uint32_t kind)
+static struct text_step *new_step(struct program_copying *copying,
+				  uint32_t kind)
 {
 	struct program_text *text = copying->text;
 	struct text_step *step = program_row(&copying->failed, &text->steps,
@@ -211,7 +212,8 @@ static const char *name_of_op(const struct captured_pass *pass, uint32_t op)
 static void copy_pass(struct program_copying *copying,
 		      const struct program_step *from, struct text_step *to)
 {
-	const struct captured_pass *pass = &copying->capture->passes[from->pass];
+	const struct captured_pass *pass =
+		&copying->capture->passes[from->pass];
 
 	to->flags = from->flags;
 	to->op = from->op;

@@ -64,9 +64,10 @@
  * Lines are as in Note [Saved context]: words with one space between, numbers
  * without leading zeros, names in quotation marks, one spelling for the same
  * contents (some lines are broken here). There are places and no addresses,
- * numbers of the text's own and no times, unless they are asked for: so the same calls give the same text
- * on each device, but for what Note [Snapshot] says of the pool, and for
- * `bytes` of recordings, of which a device may need some for itself. All lines:
+ * numbers of the text's own, and times only if they are asked for: so the same
+ * calls give the same text on each device, but for what Note [Snapshot] says of
+ * the pool, and for `bytes` of recordings, of which a device may need some for
+ * itself. All lines:
  *
  *  philox runner V    The version, 2. A reader refuses a newer one, after which
  *                     anything may follow, and version 1, whose policy had other
@@ -126,8 +127,8 @@
  *                     of its saved context, where F is "", or an output.
  *  program N takes I steps S lost L nodes G
  *                     Of each recording, in the order above, or of none: what
- *                     its body did while it was recorded. I inputs, S steps and G lines of
- *                     nodes follow; L further steps were not kept.
+ *                     its body did while it was recorded. I inputs, S steps and
+ *                     G lines of nodes follow; L further steps were not kept.
  *  takes BYTES        The size of an input.
  *  step forward P region NAME flags F [iterations I]
  *  step backward P region NAME flags F [of P]
@@ -158,7 +159,8 @@
  *                     N nodes of one kind and name, in their order.
  *  times of plans loads T
  *  times of function N create T ... verify T
- *  times of recording N body T end T instantiate T checkpoint T first T replay T
+ *  times of recording N body T end T instantiate T checkpoint T first T
+ *      replay T
  *                     On request: nanoseconds of the host, of all functions and
  *                     recordings in order.
  *  begin pool
@@ -234,7 +236,7 @@ struct text_ticket {
 	struct text_part_of items;
 };
 
-/* --- program.c: what recordings do, step by step --------------------------- */
+/* --- program.c: what recordings do, step by step -------------------------- */
 
 /*
  * A step of a program. What its kind does not have is 0; numbers that count
@@ -247,7 +249,8 @@ struct text_step {
 			  number */
 	uint32_t of;   /* BACKWARD: the pass that it repeats, UINT32_MAX: named
 			  at launch */
-	uint32_t flags, op, call, iteration, iterations, dist, dtype, layout, node;
+	uint32_t flags, op, call, iteration, iterations, dist, dtype, layout;
+	uint32_t node;
 	char *name; /* of the region, operator, parameter, tag; NULL: none */
 	uint64_t first, count, rows, stride;
 	uint64_t with[2];
@@ -308,7 +311,7 @@ int program_copy(struct program_text *text, struct text_program *program,
 void program_write(FILE *out, const struct program_text *text);
 void program_finish(struct program_text *text);
 
-/* --- what a text says ------------------------------------------------------ */
+/* --- what a text says ----------------------------------------------------- */
 
 enum text_mode { TEXT_PLAIN, TEXT_EAGER, TEXT_VERIFY };
 
@@ -362,7 +365,7 @@ void runner_text_finish(struct runner_text *text);
 enum philox_status runner_text_write(const struct runner_text *text,
 				     struct text *written);
 
-/* --- snapshot.c: the snapshot of a runner, copied -------------------------- */
+/* --- snapshot.c: the snapshot of a runner, copied ------------------------- */
 
 /*
  * runner_text_take() copies what a runner has, with times or without, for

@@ -230,7 +230,7 @@ RUNNER_PROMISE(explain, outputs_that_are_alive_are_named_with_their_ties)
 	HAS_NOT(program_of(layer.function, NULL), "alive");
 }
 
-/* --- draws are what was drawn ---------------------------------------------- */
+/* --- draws are what was drawn --------------------------------------------- */
 
 enum { DRAWS = 40 };
 
@@ -386,7 +386,7 @@ RUNNER_PROMISE(explain, steps_beyond_the_most_are_counted_and_not_kept)
 	    "\n  and 8 more steps that were not kept\n");
 }
 
-/* --- which of them ---------------------------------------------------------- */
+/* --- which of them -------------------------------------------------------- */
 
 RUNNER_PROMISE(explain, a_key_or_a_recording_is_chosen)
 {
@@ -448,7 +448,7 @@ RUNNER_PROMISE(explain, what_is_not_there_is_refused_by_name)
 	cr_assert(!text);
 }
 
-/* --- times, and equal texts -------------------------------------------------- */
+/* --- times, and equal texts ----------------------------------------------- */
 
 static void call_some(struct layer *layer, struct philox_runner *r,
 		      const uint32_t *x)
@@ -539,7 +539,7 @@ RUNNER_PROMISE(explain, equal_runs_have_equal_programs)
 	free(one);
 }
 
-/* --- texts of snapshots -------------------------------------------------------- */
+/* --- texts of snapshots --------------------------------------------------- */
 
 RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 {
@@ -574,7 +574,7 @@ RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 	}
 }
 
-/* --- graphs ---------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 static char *graph_program(const struct philox_graph *graph, unsigned flags)
 {
