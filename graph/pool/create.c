@@ -87,6 +87,8 @@ static void free_pool(struct philox_pool *pool)
 		free(capture);
 	}
 	free(pool->session);
+	for (size_t i = 0; i < POOL_ENDED; i++)
+		free(pool->ended[i]);
 	while ((session = pool->undone)) {
 		pool->undone = session->next;
 		free(session);

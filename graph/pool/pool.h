@@ -91,8 +91,11 @@ struct philox_pool_session {
 	philox_stream stream;
 	pthread_t thread; /* as in struct pool_stream */
 	int undone;       /* rolled back by another call */
+	int ended; /* kept for a while, so that a second end is found */
 	struct pool_session_figures figures;
 };
+
+enum { POOL_ENDED = 64 }; /* ended sessions that are kept */
 
 enum pool_turn {
 	TURN_FREE,
@@ -116,6 +119,8 @@ struct philox_pool {
 	struct philox_pool_session *undone;  /* not yet ended */
 	struct philox_pool_session *stuck;   /* the open one, which verified a
 						launch and could not be ended */
+	struct philox_pool_session *ended[POOL_ENDED]; /* the latest */
+	uint64_t n_ended;                              /* ever */
 	struct pool_capture *captures;
 
 	philox_event event; /* at the end of the last launch or warm-up */

@@ -331,6 +331,18 @@ static void forget_undone(struct philox_pool *pool,
 		*link = session->next;
 }
 
+/* A second end finds it; the oldest of those that are kept goes. */
+static void keep_ended(struct philox_pool *pool,
+		       struct philox_pool_session *session)
+{
+	struct philox_pool_session **place =
+		&pool->ended[pool->n_ended++ % POOL_ENDED];
+
+	free(*place);
+	*place = session;
+	session->ended = 1;
+}
+
 /* A warm-up that failed was on its stream all the same. */
 static enum philox_status close_session(struct philox_pool *pool,
 					struct philox_pool_session *session,
@@ -338,6 +350,10 @@ static enum philox_status close_session(struct philox_pool *pool,
 {
 	enum philox_status status = PHILOX_OK;
 
+	if (session->ended)
+		return status_set(PHILOX_ERROR_STATE,
+				  "pool '%s': the session has ended already",
+				  pool->name);
 	pool_settle(pool);
 	if (session->undone)
 		return PHILOX_OK;
@@ -377,7 +393,9 @@ static enum philox_status end_session(struct philox_pool_session *session,
 				      struct philox_pool_session_stats *stats)
 {
 	struct philox_pool *pool = session->pool;
+	struct pool_session_figures figures;
 	enum philox_status status = PHILOX_OK;
+	int undone;
 
 	if (stats)
 		status = options_check_room("stats", stats->size,
@@ -386,21 +404,24 @@ static enum philox_status end_session(struct philox_pool_session *session,
 		return status;
 	pool_lock(pool);
 	status = close_session(pool, session, result);
-	if (status == PHILOX_OK)
+	figures = session->figures;
+	undone = session->undone;
+	if (status == PHILOX_OK) {
 		forget_undone(pool, session);
+		keep_ended(pool, session);
+	}
 	pool_unlock(pool);
 	if (status != PHILOX_OK)
 		return status;
 	pool_unmap_free(pool);
 	if (stats)
-		write_report(stats, &session->figures);
-	if (result == PHILOX_OK && session->undone)
+		write_report(stats, &figures);
+	if (result == PHILOX_OK && undone)
 		status = status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
 				    "pool '%s': the session was rolled back, "
 				    "since its capture was invalidated or its "
 				    "graph was destroyed",
 				    pool->name);
-	free(session);
 	return status;
 }
 

@@ -416,6 +416,8 @@ struct philox_pool_session_stats {
  *   PHILOX_ERROR_CAPTURE_INVALIDATED
  *                         the session was rolled back, and `result` is
  *                         PHILOX_OK; the session has ended
+ *   PHILOX_ERROR_STATE    the session has ended; found for the last 64 of the
+ *                         pool
  *   those of the device; the session is still open
  * During capture: legal.
  * Threads: any, at any time.

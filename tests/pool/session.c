@@ -335,3 +335,69 @@ POOL_PROMISE(pool_session, takes_a_report_of_a_size_that_can_be)
 	FAILS(philox_pool_session_begin(pool, f->stream, NULL),
 	      PHILOX_ERROR_INVALID);
 }
+
+/* --- ends ----------------------------------------------------------------- */
+
+static void has_ended(struct philox_pool *pool,
+		      struct philox_pool_session *session)
+{
+	struct philox_pool_session_stats report =
+		PHILOX_INIT(struct philox_pool_session_stats);
+	struct philox_pool_stats before = pool_look(pool), after;
+
+	report.peak = 7;
+	FAILS(philox_pool_session_end(session, PHILOX_OK, &report),
+	      PHILOX_ERROR_STATE);
+	NAMES("pool 'pool': the session has ended already");
+	FAILS(philox_pool_session_end(session, PHILOX_ERROR_DEVICE, NULL),
+	      PHILOX_ERROR_STATE);
+	cr_assert_eq(report.peak, 7, "nothing is written");
+	after = pool_look(pool);
+	cr_assert(!memcmp(&before, &after, sizeof(before)));
+}
+
+/* Of a warm-up, of one that failed, of a capture and of one that broke. */
+POOL_PROMISE(pool_session, ends_once)
+{
+	struct philox_pool_session *session, *later;
+	philox_native_graph graph;
+
+	OK(philox_pool_session_begin(pool, f->stream, &session));
+	make_block(pool, f->stream, 600);
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
+	has_ended(pool, session);
+	OK(philox_pool_session_begin(pool, f->stream, &session));
+	make_block(pool, f->stream, 600);
+	OK(philox_pool_session_end(session, PHILOX_ERROR_DEVICE, NULL));
+	has_ended(pool, session);
+	session = pool_record(f, pool);
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
+	has_ended(pool, session);
+	record_end(f);
+	has_ended(pool, session);
+	session = pool_record(f, pool);
+	OK(philox_stream_end_capture(f->device, f->stream, &graph));
+	OK(philox_native_graph_destroy(f->device, graph));
+	FAILS(philox_pool_session_end(session, PHILOX_OK, NULL),
+	      PHILOX_ERROR_CAPTURE_INVALIDATED);
+	has_ended(pool, session);
+	/* while another is open, which stays as it is */
+	OK(philox_pool_session_begin(pool, f->stream, &later));
+	has_ended(pool, session);
+	OK(philox_pool_session_end(later, PHILOX_OK, NULL));
+	cr_assert_eq(pool_look(pool).blocks, 1);
+}
+
+/* The last 64, that is: it is not known by memory of the newest alone. */
+POOL_PROMISE(pool_session, that_ended_a_while_ago_has_ended)
+{
+	struct philox_pool_session *sessions[64];
+
+	for (unsigned i = 0; i < 200; i++) {
+		OK(philox_pool_session_begin(pool, f->stream,
+					     &sessions[i % 64]));
+		OK(philox_pool_session_end(sessions[i % 64], PHILOX_OK, NULL));
+	}
+	for (unsigned i = 0; i < 64; i++)
+		has_ended(pool, sessions[i]);
+}
