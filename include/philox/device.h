@@ -765,7 +765,8 @@ PHILOX_API enum philox_status philox_native_graph_node_count(
  *   device  the device
  *   stream  the stream
  *   fn      called with a copy of the arguments, on the stream's thread; it
- *           must not call philox
+ *           must not call philox: what waits or puts work on a stream is
+ *           PHILOX_ERROR_STATE there, on whatever device
  *   args    the arguments, copied now; each run gets a copy of its own, aligned
  *           for any type
  *   bytes   their size

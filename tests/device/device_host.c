@@ -142,6 +142,104 @@ Test(device_host, async_runs_work_on_another_thread)
 	cr_expect_not(pthread_equal(thread, pthread_self()));
 }
 
+/* --- functions that a stream runs ------------------------------------------ */
+
+/* What such a function must not do, and what it was told. */
+struct caller {
+	struct philox_device *device;
+	philox_stream stream, other;
+	philox_event event;
+	philox_native_exec exec;
+	void *memory;
+	enum philox_status status[12];
+	char message[256]; /* of the first */
+	int runs;
+};
+
+static void nothing(const void *args)
+{
+	(void)args;
+}
+
+static void calls_philox(const void *args)
+{
+	struct caller *caller = *(struct caller *const *)args;
+	struct philox_device *device = caller->device;
+	enum philox_status *status = caller->status;
+
+	caller->runs++;
+	*status++ = philox_stream_synchronize(device, caller->stream);
+	strncpy(caller->message, philox_error_message(),
+		sizeof(caller->message) - 1);
+	*status++ = philox_stream_synchronize(device, caller->other);
+	*status++ = philox_stream_synchronize(device, NULL);
+	*status++ = philox_device_synchronize(device);
+	*status++ = philox_event_record(device, caller->stream, caller->event);
+	*status++ = philox_event_synchronize(device, caller->event);
+	*status++ = philox_event_wait(device, caller->stream, caller->event);
+	*status++ = philox_stream_launch_host(device, caller->stream, nothing,
+					      "", 1);
+	*status++ = philox_native_exec_launch(device, caller->stream,
+					      caller->exec);
+	*status++ = philox_stream_destroy(device, caller->stream);
+	*status++ = philox_memory_free(device, caller->memory);
+	*status++ = philox_device_close(device);
+}
+
+static void all_were_refused(struct caller *caller)
+{
+	for (size_t i = 0; i < 12; i++)
+		cr_expect_eq(caller->status[i], PHILOX_ERROR_STATE,
+			     "call %zu gave %s", i,
+			     philox_status_name(caller->status[i]));
+	cr_expect(strstr(caller->message, "philox_stream_synchronize: "),
+		  "%s", caller->message);
+	memset(caller->status, 0, sizeof(caller->status));
+	memset(caller->message, 0, sizeof(caller->message));
+}
+
+static void refuse_callers(const char *name)
+{
+	struct caller caller = {.device = open_device(name)}, *of = &caller;
+	struct philox_device *device = caller.device;
+	philox_native_graph graph;
+
+	caller.stream = make_stream(device, 0);
+	caller.other = make_stream(device, PHILOX_STREAM_BLOCKING);
+	caller.event = make_event(device);
+	ASSERT_OK(philox_memory_alloc(device, 64, &caller.memory));
+	begin(device, caller.stream, PHILOX_CAPTURE_RELAXED);
+	ASSERT_OK(philox_stream_launch_host(device, caller.stream, calls_philox,
+					    &of, sizeof(of)));
+	graph = end(device, caller.stream);
+	caller.exec = instantiate(device, graph);
+	ASSERT_OK(philox_stream_launch_host(device, caller.stream, calls_philox,
+					    &of, sizeof(of)));
+	ASSERT_OK(philox_stream_synchronize(device, caller.stream));
+	all_were_refused(&caller);
+	ASSERT_OK(
+		philox_native_exec_launch(device, caller.stream, caller.exec));
+	ASSERT_OK(philox_stream_synchronize(device, caller.stream));
+	all_were_refused(&caller);
+	cr_expect_eq(caller.runs, 2);
+	/* all is there, and this thread may do what its functions may not */
+	ASSERT_OK(philox_event_record(device, caller.stream, caller.event));
+	ASSERT_OK(philox_event_synchronize(device, caller.event));
+	ASSERT_OK(philox_memory_free(device, caller.memory));
+	ASSERT_OK(philox_native_exec_destroy(device, caller.exec));
+	ASSERT_OK(philox_native_graph_destroy(device, graph));
+	ASSERT_OK(philox_stream_destroy(device, caller.stream));
+	ASSERT_OK(philox_device_close(device));
+}
+
+/* Eagerly and in a graph: each of these would wait for itself for ever. */
+Test(device_host, a_function_of_a_stream_neither_waits_nor_launches,
+     .timeout = 30)
+{
+	refuse_callers("host");
+	refuse_callers("host:sync");
+}
+
 /* --- streams run side by side --------------------------------------------- */
 
 struct meeting {

@@ -30,6 +30,8 @@ static enum philox_status put(struct philox_device *base, philox_stream handle,
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
 		status = host_arrays_take(device, work);
 	if (status == PHILOX_OK)
 		status = host_marks_check(device, work);
@@ -121,6 +123,8 @@ static enum philox_status host_close(struct philox_device *base)
 	struct host_device *device = host_enter(base);
 	enum philox_status status = host_unsafe(device, "philox_device_close");
 
+	if (status == PHILOX_OK)
+		status = host_check_caller("philox_device_close");
 	if (status != PHILOX_OK) {
 		host_unlock(device);
 		return status;

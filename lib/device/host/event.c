@@ -98,6 +98,8 @@ enum philox_status host_event_record(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
 	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? record_capture(device, event, stream, what)
 				 : record_point(device, event, stream);
@@ -201,6 +203,8 @@ enum philox_status host_event_wait(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
 	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
 		status = event->capture_id
 				 ? wait_captured(device, stream, event, what)
 				 : wait_plain(device, stream, event, what);
@@ -238,6 +242,8 @@ enum philox_status host_event_sync(struct philox_device *base,
 
 	if (status == PHILOX_OK)
 		status = refuse_captured(device, event, what);
+	if (status == PHILOX_OK)
+		status = host_check_caller(what);
 	if (status == PHILOX_OK)
 		host_task_wait(device, event->task);
 	return host_leave(device, status);

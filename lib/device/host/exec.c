@@ -471,6 +471,8 @@ enum philox_status host_exec_launch(struct philox_device *base,
 		status = status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 				    "%s: the stream is capturing", what);
 	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
 		status = check_arrays(device, exec);
 	if (status == PHILOX_OK)
 		status = launch_submit(device, exec, stream);

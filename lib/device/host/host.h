@@ -428,6 +428,12 @@ struct host_work host_work_share(const struct host_work *work);
 void host_work_drop(struct host_device *device, struct host_work *work);
 void host_work_run(const struct host_work *work); /* without the lock */
 
+/*
+ * host_check_caller() refuses to wait or to put work on a stream in a function
+ * of philox_stream_launch_host(), which its stream waits for: ERROR_STATE.
+ */
+enum philox_status host_check_caller(const char *what);
+
 void host_program_drop(struct host_device *device,
 		       struct host_program *program);
 void host_overrides_free(struct host_device *device,

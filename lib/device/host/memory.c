@@ -149,7 +149,9 @@ static enum philox_status block_release(struct host_device *device,
 	enum philox_status status;
 
 	host_lock(device);
-	status = host_unsafe(device, what);
+	status = host_check_caller(what);
+	if (status == PHILOX_OK)
+		status = host_unsafe(device, what);
 	if (status != PHILOX_OK)
 		goto unlock;
 	host_wait_idle(device);

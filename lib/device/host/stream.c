@@ -58,6 +58,8 @@ enum philox_status host_stream_sync(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = refuse_capturing(device, stream, what);
 	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
 		status = wait_stream(device, stream);
 	return host_leave(device, status);
 }
@@ -104,6 +106,8 @@ enum philox_status host_device_sync(struct philox_device *base)
 	enum philox_status status =
 		host_unsafe_always(device, "philox_device_synchronize");
 
+	if (status == PHILOX_OK)
+		status = host_check_caller("philox_device_synchronize");
 	if (status == PHILOX_OK)
 		host_wait_idle(device);
 	return host_leave(device, status);
@@ -174,6 +178,9 @@ enum philox_status host_stream_destroy(struct philox_device *base,
 				    "%s: the stream is capturing", what);
 		goto unlock;
 	}
+	status = host_check_caller(what);
+	if (status != PHILOX_OK)
+		goto unlock;
 	host_forget(device, &stream->object);
 	host_stream_free(device, stream);
 	free(stream);

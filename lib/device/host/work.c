@@ -303,14 +303,37 @@ static void run_function(const struct host_work *work)
 	float_mode_restore(mode);
 }
 
+/* This thread runs a caller's function. */
+static _Thread_local int in_call;
+
+static void run_call(const struct host_work *work)
+{
+	in_call = 1;
+	run_function(work);
+	in_call = 0;
+}
+
+enum philox_status host_check_caller(const char *what)
+{
+	if (!in_call)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "%s: this thread runs a function for a stream, which "
+			  "would wait for itself: such a function must not "
+			  "wait or put work on a stream",
+			  device_caller(what));
+}
+
 void host_work_run(const struct host_work *work)
 {
 	switch (work->kind) {
 	case HOST_NOTHING:
 		break;
 	case HOST_KERNEL:
-	case HOST_CALL:
 		run_function(work);
+		break;
+	case HOST_CALL:
+		run_call(work);
 		break;
 	case HOST_COPY:
 		memmove(work->destination, work->source, work->size);
