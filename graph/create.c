@@ -76,6 +76,7 @@ static const struct context_hooks hooks = {
 	.set = passes_set,
 	.here = own_here,
 	.quiet = check_quiet,
+	.admit = callback_admit,
 	.ended = callback_pass_ended,
 	.noted = passes_noted,
 	.digest = inspect_digest,

@@ -34,14 +34,20 @@ void callback_end(struct philox_run *callback)
 	context_unlock(callback->context);
 }
 
+/* The innermost callback that this thread is in. */
+static _Thread_local struct philox_run *innermost;
+
 void callback_enter(struct philox_run *callback)
 {
+	callback->outer = innermost;
+	innermost = callback;
 	atomic_store(&callback->thread, callback_this_thread());
 }
 
 void callback_leave(struct philox_run *callback)
 {
 	atomic_store(&callback->thread, 0);
+	innermost = callback->outer;
 }
 
 int callback_is_here(const struct philox_run *callback)
@@ -104,6 +110,20 @@ static struct callback_pass *find_pass(const struct philox_run *callback,
 			       callback->passes[low].number == number
 		       ? &callback->passes[low]
 		       : NULL;
+}
+
+/* What a body draws by itself is in no recording. */
+enum philox_status callback_admit(const struct philox_region *region)
+{
+	if (!innermost || innermost->beginning)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "region '%s': this thread is in %s, which begins its "
+			  "passes through its run: no other pass of it would "
+			  "be recorded or repeated",
+			  region->name,
+			  callback_is_form(innermost) ? "an eager form"
+						      : "a body of a runner");
 }
 
 /* The ticket can be repeated at once, though its commit is put off. */

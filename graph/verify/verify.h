@@ -53,6 +53,8 @@ struct philox_run {
 	struct philox_run *next; /* in the context's list, by its lock */
 	struct philox_context *context;
 	_Atomic uintptr_t thread; /* that is in it; 0: none */
+	struct philox_run *outer; /* that it is within, on that thread */
+	int beginning;            /* that thread begins a pass of it */
 	struct callback_pass *passes;
 	size_t n_passes, pass_room;
 };
@@ -90,7 +92,8 @@ static inline int callback_is_form(const struct philox_run *run)
 	return run && run->kind == CALLBACK_FORM;
 }
 
-/* The hook `ended`: see lib/state/state.h. */
+/* The hooks `admit` and `ended`: see lib/state/state.h. */
+enum philox_status callback_admit(const struct philox_region *region);
 enum philox_status callback_pass_ended(const struct philox_pass *pass,
 				       int committed, unsigned flags,
 				       int *kept);

@@ -130,6 +130,9 @@ enum philox_pass_flags {
  *   PHILOX_ERROR_OVERFLOW   the region's offset would pass 2^64
  *   PHILOX_ERROR_BUSY       PHILOX_REGION_SHARED: another forward of such a
  *                           region of the generator is open
+ *   PHILOX_ERROR_STATE      this thread is in a body or an eager form
+ *                           (philox/runner.h), on whatever stream: see
+ *                           philox_run_forward_begin()
  *   PHILOX_ERROR_STALE      the region was destroyed
  *   PHILOX_ERROR_MEMORY
  *   PHILOX_ERROR_CAPTURE_INVALIDATED
@@ -196,7 +199,8 @@ PHILOX_API enum philox_status philox_forward_begin_loop(
  *                           iterations than the pass may take
  *   PHILOX_ERROR_INVALID    a flag that does not fit
  *   PHILOX_ERROR_STATE      its forward is still open; the captured pass of the
- *                           placeholder was aborted
+ *                           placeholder was aborted; this thread is in a body
+ *                           or an eager form: see philox_run_backward_begin()
  *   PHILOX_ERROR_BUSY       a consuming backward of it is open, or a launch is
  *                           using it up
  *   PHILOX_ERROR_STALE      the region was destroyed

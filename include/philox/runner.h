@@ -1093,6 +1093,10 @@ PHILOX_API enum philox_status philox_runner_step_begin(
  * of earlier passes are those that the form got. Such passes change no ledger.
  * What only bodies have is PHILOX_ERROR_UNSUPPORTED in an eager form: memory,
  * parameters, outputs, calls, refusals, further warm-ups.
+ *
+ * On the thread of a body or an eager form all passes begin with its run.
+ * philox_forward_begin(), philox_forward_begin_loop() and
+ * philox_backward_begin() are PHILOX_ERROR_STATE there, on every stream.
  */
 
 /*

@@ -260,6 +260,8 @@ static enum philox_status begin(struct philox_pass *pass, const char *call)
 		return status;
 	context_lock(region->context);
 	status = region_check_alive(region);
+	if (status == PHILOX_OK)
+		status = region->context->hooks->admit(region);
 	if (status != PHILOX_OK)
 		goto unlock;
 	pass->life = region->life;

@@ -62,6 +62,8 @@ enum philox_status context_null(struct philox_context *context,
  * The functions of graph/ for passes. All are called with the context's lock
  * held.
  *
+ *  admit    ERROR_STATE if this thread is in a body or an eager form, whose run
+ *           begins its passes.
  *  begin    a pass on a capturing stream: records it and gives it cells. `info`
  *           is ACTIVE. On failure nothing is recorded.
  *  commit   ends a captured pass; for a forward writes its placeholder.
@@ -118,6 +120,7 @@ struct saved_outputs {
 struct pass_note;
 
 struct context_hooks {
+	enum philox_status (*admit)(const struct philox_region *region);
 	enum philox_status (*begin)(struct philox_pass *pass,
 				    const struct capture_info *info);
 	enum philox_status (*commit)(struct philox_pass *pass, unsigned flags,

@@ -285,9 +285,11 @@ static enum philox_status begin_forward(struct run *run,
 	if (run->dry)
 		flags = (flags & ~(unsigned)PHILOX_PASS_INFERENCE) |
 			PHILOX_PASS_WARMUP;
+	run->callback.beginning = 1;
 	if (status == PHILOX_OK)
 		status = run_fail(run, philox_forward_begin(region, run->stream,
 							    flags, pass));
+	run->callback.beginning = 0;
 	if (status == PHILOX_OK)
 		add_pass(run, pass, &made);
 	return status;
@@ -436,8 +438,10 @@ static enum philox_status begin_backward(struct run *run,
 		return begin_dry_backward(run, region, flags, pass, &made);
 	if (!is_recording(run))
 		as_eager(run, &made, &ticket, &flags);
+	run->callback.beginning = 1;
 	status = run_fail(run, philox_backward_begin(region, run->stream,
 						     ticket, flags, pass));
+	run->callback.beginning = 0;
 	if (status == PHILOX_OK)
 		add_pass(run, pass, &made);
 	return status;

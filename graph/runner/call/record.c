@@ -43,7 +43,7 @@ static enum philox_status keep_ranges(struct recording *recording,
 	return PHILOX_OK;
 }
 
-/* A body may begin passes by itself; their tickets would be nobody's. */
+/* Another thread may begin passes in the capture, with tickets of nobody. */
 static enum philox_status check_passes(const struct recording *recording,
 				       const struct run *run)
 {

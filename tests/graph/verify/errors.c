@@ -539,3 +539,31 @@ PROMISE(verify_errors, say_that_a_forward_has_several_iterations)
 	job.n_uses = 1;
 	REFUSED(&job, (void)0, PHILOX_ERROR_UNSUPPORTED, "iterations");
 }
+
+/* --- passes that the run does not begin ------------------------------------ */
+
+static enum philox_status plain_work(struct job *job, struct job_stage *stage)
+{
+	struct philox_pass pass;
+
+	if (stage->run) {
+		FAILS(philox_forward_begin(job->region, job->f->side, 0, &pass),
+		      PHILOX_ERROR_STATE);
+		NAMES("region 'layer': this thread is in an eager form");
+	}
+	return forward_work(job, stage);
+}
+
+PROMISE(verify_errors, of_a_pass_that_an_eager_form_begins_by_itself)
+{
+	struct job job = new_job(f, plain_work);
+	struct philox_pass pass;
+
+	job.region = make_region(f, "layer");
+	make_job(&job);
+	OK(launch_job(&job));
+	cr_assert_eq(job.runs, 1);
+	OK(philox_forward_begin(job.region, f->side, PHILOX_PASS_INFERENCE,
+				&pass));
+	OK(philox_pass_abort(&pass));
+}

@@ -426,3 +426,82 @@ RUNNER_PROMISE(runner_misuse, of_a_body_does_not_end_the_context)
 	cr_assert_eq(ends_tried, 2, "a warm-up and a recording run the body");
 	LIVE(f, r, 0);
 }
+
+/* --- passes that the run does not begin ---------------------------------------- */
+
+/* Another context's region, whose numbers would not be repeated either. */
+static struct philox_region *foreign;
+static philox_stream foreign_stream;
+static struct forward kept_forward;
+static unsigned refusals;
+
+static void refuses_plain(struct layer *layer, philox_stream stream)
+{
+	static const char says[] = "this thread is in a body of a runner";
+	struct philox_pass pass;
+
+	FAILS(philox_forward_begin(layer->region, stream, 0, &pass),
+	      PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_forward_begin_loop(layer->region, stream, 0, 3, &pass),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_forward_begin(layer->region, stream, PHILOX_PASS_WARMUP,
+				   &pass),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_backward_begin(layer->region, stream, kept_forward.ticket,
+				    PHILOX_PASS_RETAIN, &pass),
+	      PHILOX_ERROR_STATE);
+	NAMES(says);
+	FAILS(philox_pass_abort(&pass), PHILOX_ERROR_STATE);
+}
+
+/* On the run's stream, on another one, and in another context. */
+static enum philox_status begins_plainly(struct layer *layer,
+					 struct philox_run *run)
+{
+	struct philox_pass pass;
+
+	refuses_plain(layer, philox_run_stream(run));
+	refuses_plain(layer, layer->f->side);
+	FAILS(philox_forward_begin(foreign, foreign_stream, 0, &pass),
+	      PHILOX_ERROR_STATE);
+	NAMES("region 'foreign'");
+	refusals++;
+	return PHILOX_OK;
+}
+
+/* In a dry warm-up, a warm-up, a recording, an eager call and a verification. */
+RUNNER_PROMISE(runner_misuse, of_a_pass_that_the_run_does_not_begin_is_refused)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_desc options = layer_options("eager", &layer);
+	uint32_t *x = make_words(f, 3);
+	struct fixture other;
+
+	fixture_open(&other, philox_device_name(f->device));
+	foreign = make_region(&other, "foreign");
+	foreign_stream = other.stream;
+	kept_forward = forward(f, layer.region);
+	refusals = 0;
+	layer.hook = begins_plainly;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 1, .verify = 1});
+	for (unsigned i = 0; i < 5; i++) {
+		struct forward made;
+
+		if (i == 4) {
+			options.flags = PHILOX_FUNCTION_EAGER;
+			make_function_of(&layer, r, &options);
+		}
+		made = call_forward(&layer, x, 0);
+		SAME(made.saw, predict(0, "layer", 4 * (i + 1)), "call %u", i);
+		OK(philox_ticket_release(layer.region, f->stream, made.ticket));
+	}
+	cr_assert_eq(refusals, 1 + 5, "a body was not run");
+	PENDING(layer.region, 1);
+	PENDING(foreign, 0);
+	SAME(forward(&other, foreign).saw, predict(0, "foreign", 0),
+	     "the other context's first");
+	backward(f, &kept_forward, 0);
+	fixture_close(&other);
+}

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/beds/runner.h"
+#include "tests/support/beds/runner_scene.h"
 
 enum { BYTES = WORDS * sizeof(uint32_t) };
 
@@ -384,6 +384,14 @@ static enum philox_status shared_body(void *user, struct philox_run *run)
 	return philox_pass_commit(&second, 0, &two);
 }
 
+static void begin_mine(void *user)
+{
+	struct shared *shared = user;
+
+	OK(philox_forward_begin(shared->regions[0], shared->f->side, 0,
+				&shared->mine));
+}
+
 static enum philox_status lone_body(void *user, struct philox_run *run)
 {
 	struct shared *shared = user;
@@ -396,11 +404,9 @@ static enum philox_status lone_body(void *user, struct philox_run *run)
 		return PHILOX_ERROR_UNSUPPORTED;
 	}
 	TRY(philox_pass_commit(&back, 0, NULL));
-	if (shared->begin) {
-		shared->begin = 0;
-		OK(philox_forward_begin(shared->regions[0], shared->f->side, 0,
-					&shared->mine));
-	}
+	if (shared->begin)
+		on_thread(begin_mine, shared);
+	shared->begin = 0;
 	return PHILOX_OK;
 }
 

@@ -92,6 +92,19 @@ static void begin_others(struct leaver *leaver, struct philox_pass *others)
 					&others[i]));
 }
 
+/* As a thread that is in no body does while one runs. */
+struct beginning {
+	struct leaver *leaver;
+	struct philox_pass *others;
+};
+
+static void begin_elsewhere(void *user)
+{
+	struct beginning *beginning = user;
+
+	begin_others(beginning->leaver, beginning->others);
+}
+
 static const struct philox_state *cells_of(const struct philox_pass *pass)
 {
 	const struct philox_state *cells;
@@ -214,7 +227,7 @@ static enum philox_status copying_body(void *user, struct philox_run *run)
 	OK(philox_pass_commit(&others[2], 0, NULL));
 	if (philox_run_kind(run) == PHILOX_CALL_RECORD)
 		return PHILOX_OK;
-	begin_others(leaver, others);
+	on_thread(begin_elsewhere, &(struct beginning){leaver, others});
 	end_left(left);
 	apart(others, LEFT);
 	for (int i = 0; i < LEFT; i++)

@@ -2,7 +2,7 @@
  * tests/runner/outputs/tickets.c - tickets of calls, of whatever kind
  */
 #include <stdio.h>
-#include "tests/support/beds/runner.h"
+#include "tests/support/beds/runner_scene.h"
 
 /* A layer's forward and backward as two functions. */
 struct two {
@@ -195,19 +195,24 @@ RUNNER_PROMISE(runner_tickets, are_used_up_when_the_body_has_succeeded)
 	}
 }
 
+static void take_away(void *user)
+{
+	struct layer *layer = user;
+	struct forward *made = layer->f->arrays[511];
+	struct philox_pass pass;
+
+	FAILS(philox_backward_begin(layer->region, layer->f->side, made->ticket,
+				    0, &pass),
+	      PHILOX_ERROR_BUSY);
+}
+
 /* Between a backward's commit and the body's end nobody else has the ticket. */
 static enum philox_status cannot_be_taken(struct layer *layer,
 					  struct philox_run *run)
 {
-	struct philox_pass pass;
-	struct forward *made = layer->f->arrays[511];
-
-	(void)run;
 	if (philox_run_kind(run) == PHILOX_CALL_RECORD)
 		return PHILOX_OK;
-	FAILS(philox_backward_begin(layer->region, layer->f->side, made->ticket,
-				    0, &pass),
-	      PHILOX_ERROR_BUSY);
+	on_thread(take_away, layer);
 	return PHILOX_OK;
 }
 
@@ -231,7 +236,19 @@ struct several {
 	struct philox_region *one, *two;
 	uint32_t *a, *b, *c;
 	int leave_open, abort, twice, alone;
+	philox_stream stream; /* of the run */
 };
+
+/* On a thread that is in no body, and a stream that the body has. */
+static void begin_elsewhere(void *user)
+{
+	struct several *s = user;
+	struct philox_ticket made;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(s->one, s->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &made));
+}
 
 /* A forward of `one`, its backward, a recompute and a backward of `two`. */
 static enum philox_status several_body(void *user, struct philox_run *run)
@@ -241,9 +258,8 @@ static enum philox_status several_body(void *user, struct philox_run *run)
 	struct philox_pass pass;
 
 	if (s->alone) {
-		OK(philox_forward_begin(s->one, philox_run_stream(run), 0,
-					&pass));
-		OK(philox_pass_commit(&pass, 0, &made));
+		s->stream = philox_run_stream(run);
+		on_thread(begin_elsewhere, s);
 		return PHILOX_OK;
 	}
 	OK(philox_run_forward_begin(run, s->one, 0, &pass));
