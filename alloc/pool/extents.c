@@ -160,6 +160,14 @@ static struct index_key address_key(const struct extent *extent)
 	return (struct index_key){(uintptr_t)extent->address, 0};
 }
 
+static void widen_span(struct range *span, uintptr_t begin, size_t bytes)
+{
+	if (!span->end || begin < span->begin)
+		span->begin = begin;
+	if (begin + bytes > span->end)
+		span->end = begin + bytes;
+}
+
 static void enter_extent(struct extents *extents, struct blocks *blocks,
 			 struct extent *extent)
 {
@@ -167,6 +175,8 @@ static void enter_extent(struct extents *extents, struct blocks *blocks,
 		     extent);
 	index_insert(&extents->by_address, &blocks->nodes, address_key(extent),
 		     extent);
+	widen_span(&extents->span, (uintptr_t)extent->address,
+		   extent->units * POOL_UNIT);
 	blocks->n_extents++;
 	extent->number = ++extents->last_number;
 	extent->older = extents->newest;
@@ -298,6 +308,23 @@ const struct extent *extents_holding(const struct extents *extents,
 				       extent->units * POOL_UNIT
 		       ? extent
 		       : NULL;
+}
+
+int extents_meet(const struct extents *extents, struct range range)
+{
+	const struct range span = extents->span;
+	struct index_cursor cursor;
+	const struct extent *last;
+
+	if (range.begin >= span.end || range.end <= span.begin)
+		return 0;
+	if (extents->base)
+		return 1;
+	cursor = index_at_most(&extents->by_address,
+			       (struct index_key){range.end - 1, 0});
+	last = cursor.leaf ? index_value(cursor) : NULL;
+	return last && range.begin < (uintptr_t)last->address +
+					     last->units * POOL_UNIT;
 }
 
 int extents_place(const struct extents *extents, const void *address,
@@ -436,6 +463,8 @@ enum philox_status memory_reserve(struct extents *extents, size_t bytes)
 		return status;
 	extents->base = align(extents->space);
 	extents->range = bytes / POOL_UNIT;
+	extents->span.begin = (uintptr_t)extents->base;
+	extents->span.end = extents->span.begin + bytes;
 	return PHILOX_OK;
 }
 

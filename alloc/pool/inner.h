@@ -304,6 +304,7 @@ struct extents {
 	char *base;           /* the same, aligned; its first unit is place 0 */
 	uint64_t range;       /* units from there on */
 	struct index by_place, by_address;
+	struct range span; /* see pool_span() */
 	struct extent *oldest, *newest;
 	uint64_t last_number;
 	uint64_t units, units_peak;
@@ -338,6 +339,9 @@ enum philox_status extents_unmap(struct extents *extents, struct blocks *blocks,
 const struct extent *extents_at(const struct extents *extents, uint64_t place);
 const struct extent *extents_holding(const struct extents *extents,
 				     const void *address);
+
+/* Whether a part of a range, which is not empty, is mapped or reserved. */
+int extents_meet(const struct extents *extents, struct range range);
 
 /*
  * Whether an address is the beginning of a unit of the pool, and its place; in

@@ -371,6 +371,16 @@ int pool_find(const struct pool *pool, const void *address,
 	return found != NULL;
 }
 
+struct range pool_span(const struct pool *pool)
+{
+	return pool->extents.span;
+}
+
+int pool_has(const struct pool *pool, struct range range)
+{
+	return extents_meet(&pool->extents, range);
+}
+
 /* Of as many ids as blocks: each block has one, so no id is left over. */
 int pool_is_live(struct pool *pool, const uint64_t *ids, size_t n)
 {

@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/containers/intern.h"
+#include "lib/containers/ranges.h"
 #include "lib/device/contract.h"
 
 #define POOL_UNIT          512
@@ -148,6 +149,15 @@ int pool_find(const struct pool *pool, const void *address,
  */
 int pool_find_freed(const struct pool *pool, const void *address,
 		    struct pool_block *block, size_t *offset);
+
+/*
+ * pool_span() returns the least range of addresses that has all memory which
+ * the pool has had so far, and of an expandable pool its reserved addresses; it
+ * never shrinks. pool_has() tells whether a part of a range of addresses, which
+ * is not empty, is mapped or reserved for the pool now.
+ */
+struct range pool_span(const struct pool *pool);
+int pool_has(const struct pool *pool, struct range range);
 
 /*
  * pool_give() gives all free memory of one owner to another (there are none

@@ -587,12 +587,20 @@ struct philox_output {
 	uint32_t reserved;
 };
 
+/*
+ * An input of a call. An address in the runner's pool is looked up if it has no
+ * handle. In the block of an output that is not released, the input is as with
+ * that output's handle. Other memory of the pool is refused, and so is a range
+ * that leaves its block. A stale pointer whose place was handed out again is
+ * taken for the new output. Only a handle tells them apart.
+ */
 struct philox_call_input {
 	void *address;
 	size_t bytes; /* the same in all calls under a key */
-	const struct philox_output *output; /* the handle that it comes from,
-					       or NULL: other memory */
-	uint64_t id; /* of other memory: a number of the caller's, or 0 */
+	const struct philox_output *output; /* the handle of the output that
+					       it is in; NULL: looked up */
+	uint64_t id; /* of memory that is not the pool's: a number of the
+			caller's, or 0 */
 };
 
 struct philox_call_param {
@@ -650,8 +658,11 @@ struct philox_call {
  * Errors:
  *   PHILOX_ERROR_INVALID    names the field, input or parameter, also one of
  *                           another size than in earlier calls under the key;
- *                           `passes` has too few or too many entries
- *   PHILOX_ERROR_STALE      an input's handle was released
+ *                           `passes` has too few or too many entries;
+ *                           an input without a handle is in memory of the pool
+ *                           that holds no output, or leaves its block
+ *   PHILOX_ERROR_STALE      an input's handle was released; an input without a
+ *                           handle is in an output that was released
  *   PHILOX_ERROR_MISMATCH   the body differs from earlier calls under the key,
  *                           and the message names the first difference; an
  *                           input that is FIXED has moved
@@ -1208,7 +1219,7 @@ PHILOX_API enum philox_status philox_run_free(struct philox_run *run,
  *   bytes      its size; it ends within that memory
  *
  * Ids of the pool's blocks tell whether it shares memory with another output,
- * or with an input that is an output of the runner. Shared memory is freed
+ * or with an input that is in an output of the runner. Shared memory is freed
  * once, after the last handle.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.

@@ -421,3 +421,63 @@ Test(pool_growth, a_segment_s_number_is_used_again_when_it_is_gone)
 	cr_assert(take(&t, 128, 0).segment == 3);
 	pool_test_close(&t);
 }
+
+/* --- addresses ------------------------------------------------------------ */
+
+static int has(const struct pool_test *t, const char *address, size_t before,
+	       size_t bytes)
+{
+	const uintptr_t begin = (uintptr_t)address - before;
+
+	return pool_has(t->pool, (struct range){begin, begin + bytes});
+}
+
+/* All of it, and what reaches into it from either side. */
+static void has_block(const struct pool_test *t, struct pool_block block)
+{
+	const struct range span = pool_span(t->pool);
+	const char *begin = block.address, *end = begin + block.bytes;
+
+	cr_assert(has(t, begin, 0, 1) && has(t, begin, 0, block.bytes));
+	cr_assert(has(t, begin, 8, 9), "its end is the first byte");
+	cr_assert(has(t, end, 1, 9), "its beginning is the last byte");
+	cr_assert((uintptr_t)begin >= span.begin);
+	cr_assert((uintptr_t)end <= span.end);
+}
+
+/* Of eight extents, each of which a system may well put before the last one. */
+static void span_of(enum pool_kind kind)
+{
+	const struct pool_settings settings = {.kind = kind,
+					       .reserve = UNITS(8 * 4096),
+					       .step = UNITS(4096)};
+	struct pool_block b[8];
+	struct range span, later;
+	struct pool_test t;
+	size_t trimmed;
+
+	pool_test_open(&t, &settings);
+	cr_assert(kind == POOL_EXPANDABLE || !pool_span(t.pool).end);
+	for (int i = 0; i < 8; i++) {
+		b[i] = take(&t, 4096, 0);
+		for (int k = 0; k <= i; k++)
+			has_block(&t, b[k]);
+	}
+	span = pool_span(t.pool);
+	cr_assert(!has(&t, (const char *)span.begin, 8, 8));
+	cr_assert(!has(&t, (const char *)span.end, 0, 8));
+	for (int i = 0; i < 8; i++)
+		put(&t, b[i], 0);
+	has_block(&t, b[0]);
+	OK(pool_trim(t.pool, 0, SIZE_MAX, &trimmed));
+	later = pool_span(t.pool);
+	cr_assert(later.begin == span.begin && later.end == span.end);
+	cr_assert(has(&t, b[0].address, 0, 1) == (kind == POOL_EXPANDABLE));
+	pool_test_close(&t);
+}
+
+Test(pool_growth, the_span_has_all_memory_that_there_was)
+{
+	span_of(POOL_PLAIN);
+	span_of(POOL_EXPANDABLE);
+}

@@ -267,6 +267,18 @@ static enum philox_status refuse_output(const struct run *run, size_t index,
 			  *info->origin ? ")" : "", why);
 }
 
+static enum philox_status refuse_place(const struct run *run, size_t index,
+				       const void *address)
+{
+	char text[OUTPUTS_TEXT + 80], what[OUTPUTS_TEXT];
+
+	outputs_describe(run->runner, address, what);
+	snprintf(text, sizeof(text),
+		 "is neither in memory of this run nor in an input%s%s",
+		 *what ? ", but in " : "", what);
+	return refuse_output(run, index, PHILOX_ERROR_INVALID, text);
+}
+
 /* Whether a recording may have an input copied, although an output is in it. */
 static int may_be_copied(const struct run *run, size_t index)
 {
@@ -310,6 +322,7 @@ static enum philox_status place_output(struct run *run, size_t index,
 	if (block) {
 		made->id = block->block.id;
 		made->range = block->range;
+		made->block_bytes = block->block.bytes;
 		return range_is_in(made->address, made->bytes,
 				   block->block.address, block->block.bytes)
 			       ? PHILOX_OK
@@ -318,9 +331,7 @@ static enum philox_status place_output(struct run *run, size_t index,
 	}
 	at = input_at(run, made->address);
 	if (at == SIZE_MAX)
-		return refuse_output(run, index, PHILOX_ERROR_INVALID,
-				     "is neither in memory of this run nor in "
-				     "an input");
+		return refuse_place(run, index, made->address);
 	if (may_be_copied(run, at))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "is in an input that may be copied");

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "graph/pool/pool.h"
 #include "graph/runner/call/call.h"
 #include "graph/runner/function/function.h"
 #include "graph/runner/state/state.h"
@@ -95,26 +96,73 @@ static enum philox_status check_lists(const struct philox_function *function,
 	return status;
 }
 
+/* Without a handle: what lies in an output is as with that output's. */
+static enum philox_status find_by_address(
+	const struct philox_function *function,
+	const struct philox_call_input *input, struct output_slot **slot)
+{
+	enum philox_status status = outputs_at(
+		function->runner, input->address, input->bytes, slot);
+
+	if (status == PHILOX_OK && *slot && input->id)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "it has an id, but is in the block of an "
+				    "output: an id is for other memory");
+	return status;
+}
+
+/* Whether an input reaches into the pool, or at least between its segments. */
+static int may_be_in(struct range pool,
+		     const struct philox_call_input *input)
+{
+	const uintptr_t at = (uintptr_t)input->address;
+
+	return at < pool.end &&
+	       (at >= pool.begin || input->bytes > pool.begin - at);
+}
+
+/* The output that an input is in, by its handle or its address; NULL: none. */
+static enum philox_status find_given(const struct philox_function *function,
+				     const struct philox_call_input *input,
+				     struct range pool,
+				     struct output_slot **slot)
+{
+	*slot = NULL;
+	if (input->output)
+		return outputs_find(function->runner, input->output, slot);
+	if (may_be_in(pool, input))
+		return find_by_address(function, input, slot);
+	return PHILOX_OK;
+}
+
+static void hold_slot(struct philox_runner *runner, size_t n_inputs, size_t i,
+		      struct output_slot *slot)
+{
+	if (!runner->handles++)
+		memset(runner->input_slots, 0,
+		       n_inputs * sizeof(*runner->input_slots));
+	runner->input_slots[i] = slot;
+}
+
 static enum philox_status check_input_handles(
 	const struct philox_function *function, const struct philox_call *call)
 {
 	struct philox_runner *runner = function->runner;
+	const struct range pool = pool_span(runner->pool->blocks);
 	enum philox_status status =
 		runner_room(&runner->input_slots, &runner->input_slot_room,
 			    call->n_inputs, sizeof(*runner->input_slots));
 
 	runner->handles = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs; i++) {
-		if (!call->inputs[i].output)
-			continue;
-		if (!runner->handles++)
-			memset(runner->input_slots, 0,
-			       call->n_inputs * sizeof(*runner->input_slots));
-		status = outputs_find(runner, call->inputs[i].output,
-				      &runner->input_slots[i]);
+		struct output_slot *slot;
+
+		status = find_given(function, &call->inputs[i], pool, &slot);
 		if (status != PHILOX_OK)
 			status_prefix(status, "function '%s', input '%s': ",
 				      function->name, function->inputs[i].name);
+		else if (slot)
+			hold_slot(runner, call->n_inputs, i, slot);
 	}
 	return status;
 }

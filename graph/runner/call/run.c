@@ -272,6 +272,7 @@ static struct output_place place_in_input(
 	block = slot->in_pool ? live_find(runner, place.id) : NULL;
 	if (block) {
 		place.range = block->range;
+		place.block_bytes = block->bytes;
 		place.from = block->from;
 	}
 	return place;
@@ -290,6 +291,7 @@ struct output_place run_output_place(const struct philox_function *function,
 				     .id = output->id,
 				     .in_pool = 1,
 				     .range = output->range,
+				     .block_bytes = output->block_bytes,
 				     .from = from};
 }
 

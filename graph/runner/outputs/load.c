@@ -128,7 +128,8 @@ static void hand_out(struct loading *loading, const struct outputs_item *item)
 		.bytes = (size_t)item->bytes,
 		.id = block->id,
 		.in_pool = 1,
-		.range = live_range(runner, block->address, block->bytes)};
+		.range = live_range(runner, block->address, block->bytes),
+		.block_bytes = block->bytes};
 
 	outputs_hand(slot, &place);
 	slot->call = 0; /* none of this process */

@@ -46,40 +46,116 @@ const struct live_block *live_find(const struct philox_runner *runner,
 		       : NULL;
 }
 
-enum philox_status live_reserve(struct philox_runner *runner, size_t n)
+/* How many live blocks begin at an address or before it. */
+static size_t live_until(const struct philox_runner *runner, uintptr_t address)
 {
-	return runner_room(&runner->live, &runner->live_room, n,
-			   sizeof(*runner->live));
+	size_t low = 0, high = runner->n_live;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runner->begins[middle].begin <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct range range, struct recording *from)
+/* Live blocks do not overlap, and neither do their margins. */
+const struct live_block *live_at(const struct philox_runner *runner,
+				 const void *address)
 {
-	size_t place = live_place(runner, id);
-	struct live_block *block = &runner->live[place];
+	const uintptr_t at = (uintptr_t)address;
+	const size_t place = live_until(runner, at);
+	const struct live_block *block =
+		place ? live_find(runner, runner->begins[place - 1].id)
+		      : NULL;
 
-	if (place < runner->n_live && block->id == id) {
-		block->refs++;
+	return block && at < block->range.end ? block : NULL;
+}
+
+enum philox_status live_reserve(struct philox_runner *runner, size_t n)
+{
+	enum philox_status status =
+		runner_room(&runner->live, &runner->live_room, n,
+			    sizeof(*runner->live));
+
+	if (status != PHILOX_OK)
+		return status;
+	return runner_room(&runner->begins, &runner->begin_room, n,
+			   sizeof(*runner->begins));
+}
+
+/* Before `n_live` counts it. */
+static void enter_begin(struct philox_runner *runner, uintptr_t begin,
+			uint64_t id)
+{
+	const size_t place = live_until(runner, begin);
+	struct live_begin *entered = &runner->begins[place];
+
+	memmove(entered + 1, entered,
+		(runner->n_live - place) * sizeof(*entered));
+	*entered = (struct live_begin){begin, id};
+}
+
+static void leave_begin(struct philox_runner *runner, uintptr_t begin)
+{
+	const size_t next = live_until(runner, begin);
+	struct live_begin *left = &runner->begins[next - 1];
+
+	memmove(left, left + 1, (runner->n_live - next) * sizeof(*left));
+}
+
+static void add_slot(struct live_block *block, struct output_slot *slot)
+{
+	block->refs++;
+	slot->beside = block->slots;
+	block->slots = slot;
+}
+
+void live_hold(struct output_slot *slot, const struct output_place *place)
+{
+	struct philox_runner *runner = slot->function->runner;
+	size_t at = live_place(runner, place->id);
+	struct live_block *block = &runner->live[at];
+	uintptr_t begin;
+
+	if (at < runner->n_live && block->id == place->id) {
+		add_slot(block, slot);
 		return;
 	}
-	memmove(block + 1, block, (runner->n_live - place) * sizeof(*block));
+	begin = place->range.begin + (runner->guards ? POOL_UNIT : 0);
+	enter_begin(runner, begin, place->id);
+	memmove(block + 1, block, (runner->n_live - at) * sizeof(*block));
 	runner->n_live++;
-	*block = (struct live_block){id, range, 1, from};
-	pool_mark_used(runner->pool, range);
-	if (from)
+	*block = (struct live_block){.id = place->id,
+				     .range = place->range,
+				     .begin = begin,
+				     .bytes = place->block_bytes,
+				     .from = place->from};
+	add_slot(block, slot);
+	pool_mark_used(runner->pool, place->range);
+	if (place->from)
 		runner->unsettled = 1;
 }
 
-struct range live_let_go(struct philox_runner *runner, uint64_t id)
+struct range live_let_go(struct output_slot *slot)
 {
-	size_t place = live_place(runner, id);
-	struct live_block *block = &runner->live[place];
+	struct philox_runner *runner = slot->function->runner;
+	size_t at = live_place(runner, slot->handle.id);
+	struct live_block *block = &runner->live[at];
 	const struct range range = block->range;
+	struct output_slot **link = &block->slots;
 
+	while (*link != slot)
+		link = &(*link)->beside;
+	*link = slot->beside;
 	if (--block->refs)
 		return (struct range){0};
+	leave_begin(runner, block->begin);
 	runner->n_live--;
-	memmove(block, block + 1, (runner->n_live - place) * sizeof(*block));
+	memmove(block, block + 1, (runner->n_live - at) * sizeof(*block));
 	runner->unsettled = 1;
 	return range;
 }

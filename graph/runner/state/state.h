@@ -82,15 +82,25 @@
 /* A block with outputs that are not released. */
 struct live_block {
 	uint64_t id;
-	struct range range;     /* that it takes, with the pool's margins */
-	uint32_t refs;          /* outputs that share it */
-	struct recording *from; /* its checkpoint has the block; NULL: it
+	struct range range;        /* that it takes, with the pool's margins */
+	uintptr_t begin;           /* without the margin */
+	size_t bytes;              /* as asked for */
+	uint32_t refs;             /* outputs that share it */
+	struct output_slot *slots; /* these, the newest first */
+	struct recording *from;    /* its checkpoint has the block; NULL: it
 					 is live in the pool */
+};
+
+/* Where a live block begins. */
+struct live_begin {
+	uintptr_t begin;
+	uint64_t id;
 };
 
 /* The place of an output's handles; it stays that function's and output's. */
 struct output_slot {
 	struct output_slot *next; /* of the function's free ones, or `later` */
+	struct output_slot *beside; /* the next in its live block */
 	struct philox_output handle;
 	struct philox_function *function;
 	uint32_t output;
@@ -238,6 +248,7 @@ struct run_output {
 	uint64_t id;    /* of its block, if it is in no input */
 	uint32_t input; /* that it is in; UINT32_MAX: none */
 	struct range range;
+	size_t block_bytes; /* of the block, as asked for */
 };
 
 /* One output of a recording. */
@@ -515,8 +526,9 @@ struct philox_runner {
 				 changed */
 	uint64_t handed;      /* outputs ever handed out */
 
-	struct live_block *live; /* sorted by id */
-	size_t n_live, live_room;
+	struct live_block *live;   /* sorted by id */
+	struct live_begin *begins; /* of these, sorted by address */
+	size_t n_live, live_room, begin_room;
 	int unsettled; /* the pool's view may differ */
 	uint64_t settlings;
 	struct output_slot **slots;
@@ -539,7 +551,8 @@ struct philox_runner {
 
 	uint64_t paths; /* ever begun */
 	uint64_t path;  /* of the call on its way, when it hands out */
-	size_t handles; /* inputs of it that come from outputs */
+	size_t handles; /* inputs of it that are in outputs, by handle or by
+			     address */
 	struct output_slot **input_slots; /* these, NULL for the others */
 	size_t input_slot_room;
 	struct owed_ticket *owed;
@@ -601,20 +614,22 @@ enum philox_status runner_room(void *items, size_t *room, size_t need,
 struct range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes);
 
+struct output_place;
+
 /*
- * live_reserve() makes room for n live blocks in all. live_hold() counts one
- * more output in a block, which has room as there is some for each output;
- * `from` is the recording whose checkpoint has it, NULL if it is live in the
- * pool. live_let_go() counts one fewer, and returns the memory of a block that
- * has none left, else an empty range. live_find() finds a live block, NULL: it
- * is none.
+ * live_reserve() makes room for n live blocks in all. live_hold() adds an output
+ * to its block, which has room as there is some for each output. live_let_go()
+ * takes it away, and returns the memory of a block that has none left, else an
+ * empty range. live_find() finds a live block, NULL: it is none; live_at() finds
+ * the one whose range has an address.
  */
 enum philox_status live_reserve(struct philox_runner *runner, size_t n);
-void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct range range, struct recording *from);
-struct range live_let_go(struct philox_runner *runner, uint64_t id);
+void live_hold(struct output_slot *slot, const struct output_place *place);
+struct range live_let_go(struct output_slot *slot);
 const struct live_block *live_find(const struct philox_runner *runner,
 				   uint64_t id);
+const struct live_block *live_at(const struct philox_runner *runner,
+				 const void *address);
 
 /* live_join() sorts ranges and joins those that touch; returns how many. */
 size_t live_join(struct range *ranges, size_t n);
@@ -639,8 +654,9 @@ struct output_place {
 	void *address;
 	size_t bytes;
 	uint64_t id;
-	int in_pool; /* its block is the runner's: `id`, `range`, `from` */
+	int in_pool; /* its block is the runner's: `id` and the next three */
 	struct range range;
+	size_t block_bytes; /* as asked for */
 	struct recording *from;
 };
 
@@ -683,6 +699,22 @@ void outputs_drop_now(struct philox_runner *runner);
 enum philox_status outputs_find(struct philox_runner *runner,
 				const struct philox_output *output,
 				struct output_slot **slot);
+
+/*
+ * Memory that a call is given without a handle. outputs_at() finds the output
+ * that it is in: the smallest of its block that has it whole, of those the
+ * newest, or if none has it whole the block's newest; NULL: it is not of the
+ * runner's pool. ERROR_STALE, ERROR_INVALID: it is, but lies whole in no block
+ * of an output; the message tells what is there. outputs_describe() writes what
+ * is at an address, "": nothing of the runner's pool.
+ */
+#define OUTPUTS_TEXT 256
+
+enum philox_status outputs_at(struct philox_runner *runner, const void *address,
+			      size_t bytes, struct output_slot **slot);
+enum philox_status outputs_describe(const struct philox_runner *runner,
+				    const void *address,
+				    char text[OUTPUTS_TEXT]);
 
 /* outputs_finish() frees what a runner that ends has of all this. */
 void outputs_finish(struct philox_runner *runner);

@@ -78,7 +78,7 @@ static unsigned any_kind(enum kind kind)
 
 /* --- what a program does -------------------------------------------------- */
 
-/* Reads an output of another call, or plain memory. */
+/* Reads an output of another call, by its handle or without, or plain memory. */
 static void read_something(struct layer_call *call, unsigned self)
 {
 	unsigned from = below(4) ? any_kind(WITH_GOOD) : CALLS;
@@ -87,7 +87,8 @@ static void read_something(struct layer_call *call, unsigned self)
 
 	if (from == CALLS || !other->good[i])
 		return;
-	call->x.output = &other->call.outputs[i];
+	if (below(2))
+		call->x.output = &other->call.outputs[i];
 	call->x.address = other->call.outputs[i].address;
 	w.made[self].joined = root_of(from);
 }
