@@ -42,55 +42,55 @@ static const char *text_of(const struct form *form,
 /* The rules of philox/graph.h, one by one. */
 static const struct {
 	const char *program, *digits, *drawn;
-	unsigned beyond, named;
+	unsigned beyond, named, cut;
 } rules[] = {
-	/* run i is iteration i; one beyond the limit, and no more */
-	{"3(F)", "0", "", 0, 0},
-	{"3(F)", "2", "F0 F1", 0, 0},
-	{"3(F)", "4", "F0 F1 F2 F-", 1, 0},
-	{"3(F)", "9", "F0 F1 F2 F-", 1, 0},
-	{"?(F)", "0", "", 0, 0},
-	{"?(F)", "1", "F0", 0, 0},
-	{"?(F)(F)", "0", "F0", 0, 0},
-	{"s(F)(F)", "2", "", 0, 0},
+	/* run i is iteration i; none is beyond the limit */
+	{"3(F)", "0", "", 0, 0, 0},
+	{"3(F)", "2", "F0 F1", 0, 0, 0},
+	{"3(F)", "4", "F0 F1 F2", 0, 0, 1},
+	{"3(F)", "9", "F0 F1 F2", 0, 0, 1},
+	{"?(F)", "0", "", 0, 0, 0},
+	{"?(F)", "1", "F0", 0, 0, 0},
+	{"?(F)(F)", "0", "F0", 0, 0, 0},
+	{"s(F)(F)", "2", "", 0, 0, 0},
 	/* in this body or in one around it: the run's numbers */
-	{"3(FB)", "3", "F0 B0 F1 B1 F2 B2", 0, 0},
-	{"3(FB)", "4", "F0 B0 F1 B1 F2 B2 F- B-", 1, 0},
-	{"3(F?(B))", "3101", "F0 B0 F1 F2 B2", 0, 0},
-	{"F3(B)", "2", "F0 B0 B0", 0, 0},
+	{"3(FB)", "3", "F0 B0 F1 B1 F2 B2", 0, 0, 0},
+	{"3(FB)", "4", "F0 B0 F1 B1 F2 B2", 0, 0, 1},
+	{"3(F?(B))", "3101", "F0 B0 F1 F2 B2", 0, 0, 0},
+	{"F3(B)", "2", "F0 B0 B0", 0, 0, 0},
 	/* in another body: run i, iteration i, run by the forward or not */
-	{"3(F)3(B)", "13", "F0 B0 B1 B2", 0, 0},
-	{"3(F)?(B)", "01", "B0", 0, 0},
-	{"3(F)3(B)", "34", "F0 F1 F2 B0 B1 B2 B-", 1, 0},
+	{"3(F)3(B)", "13", "F0 B0 B1 B2", 0, 0, 0},
+	{"3(F)?(B)", "01", "B0", 0, 0, 0},
+	{"3(F)3(B)", "34", "F0 F1 F2 B0 B1 B2", 0, 0, 1},
 	/* reversed: from the last that was run */
-	{"3(F)3(B~)", "33", "F0 F1 F2 B2 B1 B0", 0, 0},
-	{"3(F)3(B~)", "23", "F0 F1 B1 B0 B-", 1, 0},
-	{"3(F)3(B~)", "01", "B-", 1, 0},
-	{"3(F)3(B~)", "42", "F0 F1 F2 F- B- B2", 2, 0},
+	{"3(F)3(B~)", "33", "F0 F1 F2 B2 B1 B0", 0, 0, 0},
+	{"3(F)3(B~)", "23", "F0 F1 B1 B0 B-", 1, 0, 0},
+	{"3(F)3(B~)", "01", "B-", 1, 0, 0},
+	{"3(F)3(B~)", "42", "F0 F1 F2 B2 B1", 0, 0, 1},
 	/* any other order */
-	{"3(F)3(B@)", "1225", "F0 B0 B2' B1 B-'", 1, 0},
-	{"3(F)B.2.0.1", "0", "B0 B2' B0' B1'", 0, 0},
-	{"F*.2.1", "", "F0 F2' F1'", 0, 0},
-	{"F*3(B@)", "215", "F0 B0 B1' B0 B-'", 1, 0},
+	{"3(F)3(B@)", "1225", "F0 B0 B2' B1 B-'", 1, 0, 0},
+	{"3(F)B.2.0.1", "0", "B0 B2' B0' B1'", 0, 0, 0},
+	{"F*.2.1", "", "F0 F2' F1'", 0, 0, 0},
+	{"F*3(B@)", "215", "F0 B0 B1' B0 B-'", 1, 0, 0},
 	/* a body in a loop counts on over the whole launch */
-	{"3(?(F))", "3101", "F0 F1", 0, 0},
-	{"2(5(F))", "221", "F0 F1 F2", 0, 0},
-	{"3(F)3(?(B))", "33101", "F0 F1 F2 B0 B1", 0, 0},
-	{"3(?(F))3(B~)", "31012", "F0 F1 B1 B0", 0, 0},
-	{"?(3(F))", "14", "F0 F1 F2 F-", 1, 0},
-	{"3(F3(B))", "230", "F0 B0 B0 B0 F1", 0, 0},
-	{"3(F)F", "2", "F0 F1 F0", 0, 0},
-	{"3(F)3(B.0)", "02", "B0 B0' B1 B0'", 0, 0},
-	{"2(5(F))", "264", "F0 F1 F2 F3 F4 F- F-", 2, 0},
+	{"3(?(F))", "3101", "F0 F1", 0, 0, 0},
+	{"2(5(F))", "221", "F0 F1 F2", 0, 0, 0},
+	{"3(F)3(?(B))", "33101", "F0 F1 F2 B0 B1", 0, 0, 0},
+	{"3(?(F))3(B~)", "31012", "F0 F1 B1 B0", 0, 0, 0},
+	{"?(3(F))", "14", "F0 F1 F2", 0, 0, 1},
+	{"3(F3(B))", "230", "F0 B0 B0 B0 F1", 0, 0, 0},
+	{"3(F)F", "2", "F0 F1 F0", 0, 0, 0},
+	{"3(F)3(B.0)", "02", "B0 B0' B1 B0'", 0, 0, 0},
+	{"2(5(F))", "264", "F0 F1 F2 F3 F4", 0, 0, 2},
 	/* named at launch */
-	{"3(N)", "2", "N0 N1", 0, 3},
-	{"3(K)", "3", "K0 K1 K2", 0, 3},
-	{"3(K)3(L)", "12", "K0 L0 L1", 0, 3},
-	{"K3(L)", "2", "K0 L0 L0", 0, 1},
-	{"?(K)3(L)", "03", "L0 L1 L2", 0, 3},
-	{"N.2.0", "", "N0 N2' N0'", 0, 3},
-	{"3(N@)", "212", "N0 N1' N1 N2'", 0, 3},
-	{"3(N@)", "17", "N0 N-'", 1, 3},
+	{"3(N)", "2", "N0 N1", 0, 3, 0},
+	{"3(K)", "3", "K0 K1 K2", 0, 3, 0},
+	{"3(K)3(L)", "12", "K0 L0 L1", 0, 3, 0},
+	{"K3(L)", "2", "K0 L0 L0", 0, 1, 0},
+	{"?(K)3(L)", "03", "L0 L1 L2", 0, 3, 0},
+	{"N.2.0", "", "N0 N2' N0'", 0, 3, 0},
+	{"3(N@)", "212", "N0 N1' N1 N2'", 0, 3, 0},
+	{"3(N@)", "17", "N0 N-'", 1, 3, 0},
 };
 
 Test(forms, the_model_knows_the_rules)
@@ -105,6 +105,8 @@ Test(forms, the_model_knows_the_rules)
 				 text_of(form, &play));
 		cr_expect_eq(play.beyond, rules[i].beyond, "%s %s",
 			     rules[i].program, rules[i].digits);
+		cr_expect_eq(play.cut, rules[i].cut, "%s %s: %u cut",
+			     rules[i].program, rules[i].digits, play.cut);
 	}
 }
 
@@ -121,7 +123,7 @@ Test(forms, a_launch_without_philox_runs_a_loop_once_and_draws_poison)
 
 Test(forms, a_condition_is_what_is_asked_for_until_the_limit)
 {
-	static const uint32_t loop[] = {1, 1, 1, 1, 1}, inner[] = {0, 1, 0};
+	static const uint32_t loop[] = {1, 1, 1, 1}, inner[] = {0, 1, 0};
 	struct form_play play;
 
 	form_play(form_called("3(F)"), "9", 0, 0, &play);

@@ -61,7 +61,8 @@ static void check_flags(struct reader *reader, const struct snapshot *snapshot,
 	if (snapshot->flags & ~known)
 		reader_refuse(reader, "flags %" PRIu32 " are not known",
 			      snapshot->flags);
-	if (!(snapshot->flags & PHILOX_POOL_EXPANDABLE) != !expandable)
+	if (!(snapshot->flags & PHILOX_POOL_EXPANDABLE) != !expandable ||
+	    (snapshot->flags & PHILOX_POOL_UNMAP && !expandable))
 		reader_refuse(reader, "flags %" PRIu32 " are not those of %s",
 			      snapshot->flags,
 			      expandable ? "an expandable pool"

@@ -157,7 +157,7 @@ void key_log(const struct philox_function *function, struct key *key,
 void key_refuse(struct philox_function *function, struct key *key,
 		enum philox_call_kind kind, const char *reason);
 
-/* --- bounds: how many recordings, bytes and keys a function keeps --------- */
+/* --- uses: recordings by their use, and what they write ------------------- */
 
 /*
  * use_begin() has a recording be the one that was used last, of its function
@@ -182,6 +182,16 @@ void pool_uses_free(struct recording *recording);
 void pool_uses_finish(struct philox_runner *runner);
 
 /*
+ * evicted_find() is the field of the policy for which the recording of a call
+ * was evicted, by the hash of its inputs; NULL: it was not, or long ago.
+ * evicted_forget() is for when it is recorded again.
+ */
+const char *evicted_find(const struct philox_function *function, uint64_t hash);
+void evicted_forget(struct philox_function *function, uint64_t hash);
+
+/* --- bounds: how many recordings, bytes and keys a function keeps --------- */
+
+/*
  * bounds_keep() evicts recordings and drops keys, but never what a call under
  * this key has just used, until the function is within the bounds of its
  * policy, or nothing is left that would help.
@@ -192,14 +202,6 @@ void pool_uses_finish(struct philox_runner *runner);
 void bounds_keep(struct philox_function *function, struct key *now);
 const char *bounds_hold(const struct philox_function *function,
 			const struct key *key);
-
-/*
- * evicted_find() is the field of the policy for which the recording of a call
- * was evicted, by the hash of its inputs; NULL: it was not, or long ago.
- * evicted_forget() is for when it is recorded again.
- */
-const char *evicted_find(const struct philox_function *function, uint64_t hash);
-void evicted_forget(struct philox_function *function, uint64_t hash);
 
 /* --- inputs: the inputs of a call: static, copied, moved ------------------ */
 

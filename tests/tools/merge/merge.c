@@ -1,5 +1,5 @@
 /*
- * tests/tools/merge.c - philox merge writes a whole set or nothing, and says
+ * tests/tools/merge/merge.c - philox merge writes a whole set or nothing, and says
  * why
  */
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tools/merge_faults.c - philox merge is all or nothing: each of its
+ * tests/tools/merge/faults.c - philox merge is all or nothing: each of its
  * system calls fails once, and once it is killed or interrupted there
  */
 #include <fcntl.h>
