@@ -184,7 +184,7 @@ RUNNER_PROMISE(tools_explain, what_is_wrong_is_said)
 	explained(2, path_b, "@1");
 	SAID("is a plan, which has no recordings by number: give function:key");
 	file = fopen(path_b, "w");
-	cr_assert(file && fputs("philox runner 1\n", file) >= 0 &&
+	cr_assert(file && fputs("philox runner 2\n", file) >= 0 &&
 		  !fclose(file));
 	explained(2, path_b, "");
 	SAID("line 2");
@@ -203,7 +203,7 @@ RUNNER_PROMISE(tools_explain, a_plan_has_the_steps_of_bodies_and_says_so)
 		"places, nodes and times.\n"
 		"\n"
 		"function 'layer' (forward), key 2 {02000000}\n"
-		"  %1 = input 'x'  128 bytes  automatic\n"
+		"  %1 = input 'x'  128 bytes  static\n"
 		"  %2 = alloc 128 bytes\n"
 		"  %3 = alloc 128 bytes\n"
 		"  %4 = alloc 128 bytes\n"

@@ -59,7 +59,7 @@ RUNNER_PROMISE(explain, a_recorded_function_is_read_as_a_program)
 		kind_of_call(&layer, x, 1);
 	IS(program_of(layer.function, NULL),
 	   "recording 1 of function 'layer' (forward), key 1 {01000000}\n"
-	   "  %1 = input 'x'  128 bytes  automatic\n"
+	   "  %1 = input 'x'  128 bytes  static\n"
 	   "  %2 = alloc 128 bytes  'y'  segment 0 [0, 128)\n"
 	   "  %3 = alloc 128 bytes  'echo'  segment 0 [512, 640)\n"
 	   "  %4 = alloc 128 bytes  'between'  segment 0 [1024, 1152)\n"

@@ -304,7 +304,7 @@ RUNNER_PROMISE(runner_snapshot, lists_what_each_pending_ticket_keeps)
 		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes %d\n"
 		 "keep \"y\" function \"a\" elements 0 bytes %d\n"
 		 "keep \"echo\" function \"a\" elements 0 bytes %d\n"
-		 "begin pool\n",
+		 "program 1 ",
 		 first.use.ticket.serial, third.use.ticket.serial,
 		 2 * (int)BYTES, (int)BYTES, (int)BYTES);
 	HAS(text_of(r), lines);
