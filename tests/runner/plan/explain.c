@@ -193,6 +193,58 @@ RUNNER_PROMISE(explain, every_kind_of_step_has_its_line_in_its_place)
 	    "  %30 = output 'echo'  128 bytes  %4\n");
 }
 
+/* A function that the layer's body calls. */
+static struct philox_function *within;
+
+static enum philox_status body_within(void *user, struct philox_run *run)
+{
+	void *made;
+
+	(void)user;
+	OK(philox_run_alloc(run, 96, 0, "within", &made));
+	return philox_run_output(run, 0, made, 96);
+}
+
+static enum philox_status call_within(struct layer *layer,
+				      struct philox_run *run)
+{
+	struct philox_nested_call call = PHILOX_INIT(struct philox_nested_call);
+	struct philox_nested_array output;
+
+	(void)layer;
+	call.outputs = &output;
+	call.n_outputs = 1;
+	OK(philox_run_call(run, within, &call));
+	return philox_run_free(run, output.address);
+}
+
+RUNNER_PROMISE(explain, what_a_function_within_does_is_indented)
+{
+	static const struct philox_output_desc z = {.name = "z"};
+	struct layer layer = make_layer(f, r, "a");
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	uint32_t *x = make_words(f, 1);
+
+	options.name = "within";
+	options.body = body_within;
+	options.outputs = &z;
+	options.n_outputs = 1;
+	OK(philox_function_create(r, &options, &within));
+	make_function(&layer, r, "layer");
+	layer.hook = call_within;
+	for (int i = 0; i < 2; i++)
+		kind_of_call(&layer, x, 1);
+	HAS(program_of(layer.function, NULL),
+	    "  %10 = commit %5\n"
+	    "  %11 = call function 'within'\n"
+	    "    %12 = alloc 96 bytes  'within'  segment 0 [1536, 1632)\n"
+	    "    %13 = output 'z'  96 bytes  %12\n"
+	    "  %14 = return from function 'within'\n"
+	    "  %15 = free %12\n"
+	    "  %16 = free %4\n");
+}
+
 RUNNER_PROMISE(explain, a_backward_and_where_its_input_is_from_are_named)
 {
 	struct duo duo;
