@@ -380,7 +380,7 @@ static enum philox_status returns_script(struct act *act, struct props *props)
 	return PHILOX_OK;
 }
 
-/* In no input, it would be nobody's to keep: each kind of call says what it is. */
+/* In no input, it would be nobody's to keep. */
 RUNNER_PROMISE(runner_given, by_a_body_is_in_its_run_or_in_an_input)
 {
 	struct act source = make_reader(f, r), giver = make_reader(f, r);
