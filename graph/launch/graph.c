@@ -80,6 +80,11 @@ static void post_adopted(const struct philox_graph *graph)
 
 	report_regions(capture, regions, sizeof(regions));
 	write_times(times, took);
+	journal_trace(graph->context,
+		      "capture-times graph %s end %" PRIu64
+		      " instantiate %" PRIu64 " adopt %" PRIu64,
+		      journal_name(graph->name).text, times->end,
+		      times->instantiate, times->adopt);
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
 		 &(struct philox_log_entry){.graph = graph->name,
 					    .capture_id = capture->id,

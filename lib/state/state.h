@@ -665,6 +665,11 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *                         A call was no replay after its key's warm-ups: M are
  *                         words, with commas between, as in `misses` of Note
  *                         [Runner snapshot].
+ *  function-times runner R function F [PHASE N]...
+ *                         Nanoseconds that the call took, by phase.
+ *  plan-load runner R load N
+ *  capture-times graph G end N instantiate N adopt N
+ *                         Those of a plan's load, and of making a graph.
  *  function-end runner R function F kind eager|warm-up|record|replay|failed
  *                why W    A call of a runner's function, and why it was no
  *                         replay, in the words of philox_function_reason().

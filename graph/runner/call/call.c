@@ -228,6 +228,47 @@ static void write_miss(const struct philox_function *function, char text[80])
 						   miss->word);
 }
 
+#define PHASE(text, field) \
+	{FIELD(NUMBER, struct philox_function_stats, field, text)}
+
+/* Times of what a call may do, as they are called in a trace. */
+static const struct field phases[] = {
+	PHASE("dry", dry_ns),
+	PHASE("eager", eager_ns),
+	PHASE("warm-up", warmup_ns),
+	PHASE("restore", restore_ns),
+	PHASE("record", record_ns),
+	PHASE("instantiate", instantiate_ns),
+	PHASE("checkpoint", checkpoint_ns),
+	PHASE("first", first_ns),
+	PHASE("replay", replay_ns),
+	PHASE("verify", verify_ns),
+	FIELDS_END};
+
+/* What this call has spent, by what. With the context's lock. */
+static void trace_times(const struct philox_function *function)
+{
+	const struct philox_function_stats *before = &function->runner->traced;
+	char text[400] = "";
+	size_t length = 0;
+
+	for (const struct field *phase = phases; phase->kind; phase++) {
+		const uint64_t spent = field_number(phase, &function->counts) -
+				       field_number(phase, before);
+
+		if (spent)
+			length += (size_t)snprintf(text + length,
+						   sizeof(text) - length,
+						   " %s %" PRIu64, phase->word,
+						   spent);
+	}
+	if (length)
+		journal_trace(function->runner->context,
+			      "function-times runner %s function %s%s",
+			      journal_name(function->runner->name).text,
+			      journal_name(function->name).text, text);
+}
+
 static void trace_begin(const struct philox_function *function)
 {
 	struct philox_context *context = function->runner->context;
@@ -261,6 +302,7 @@ static void trace_end(const struct philox_function *function,
 			journal_name(function->runner->name).text,
 			journal_name(function->name).text, miss,
 			journal_name(function->reason).text);
+	trace_times(function);
 	journal_trace(context,
 		      "function-end runner %s function %s kind %s why %s",
 		      journal_name(function->runner->name).text,

@@ -77,7 +77,7 @@ static void post_plan(struct philox_runner *runner, enum philox_log_level level,
 static void post_loaded(const struct plan *plan, struct philox_runner *runner,
 			uint64_t took)
 {
-	char text[200];
+	char text[160];
 	size_t keys = 0;
 	uint64_t recordings = 0;
 
@@ -90,9 +90,9 @@ static void post_loaded(const struct plan *plan, struct philox_runner *runner,
 	}
 	snprintf(text, sizeof(text),
 		 "has a plan of %zu function%s, %zu key%s and %" PRIu64
-		 " recording%s (ns: load %" PRIu64 ")",
+		 " recording%s",
 		 plan->n_functions, status_s(plan->n_functions), keys,
-		 status_s(keys), recordings, status_s(recordings), took);
+		 status_s(keys), recordings, status_s(recordings));
 	post_plan(runner, PHILOX_LOG_INFO, took, text);
 }
 
@@ -139,6 +139,10 @@ static enum philox_status load_entered(struct philox_runner *runner,
 	kept = status_kept();
 	took = clock_now() - began;
 	runner->plan.load_ns += took;
+	context_lock(runner->context);
+	journal_trace(runner->context, "plan-load runner %s load %" PRIu64,
+		      journal_name(runner->name).text, took);
+	context_unlock(runner->context);
 	post_loaded(plan, runner, took);
 	take_plan_memory(runner);
 	status_restore(&kept);

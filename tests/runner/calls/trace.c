@@ -131,6 +131,20 @@ Test(runner_trace, a_miss_has_all_of_its_reasons)
 	TIMES(1, in, "\"miss\":\"moved,bound\"");
 }
 
+Test(runner_trace, each_call_has_the_times_of_its_phases)
+{
+	const char *in;
+
+	some_calls();
+	in = read_text(trace);
+	TIMES(5, in, "\"name\":\"function-times\"");
+	TIMES(2, in, "\"warm-up\":"); /* one of them fails */
+	TIMES(1, in, "\"record\":");
+	TIMES(1, in, "\"first\":");
+	TIMES(2, in, "\"replay\":");
+	TIMES(1, in, "\"name\":\"capture-times\"");
+}
+
 Test(runner_trace, a_journal_has_neither_calls_nor_addresses)
 {
 	const char *in;
