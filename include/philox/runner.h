@@ -352,7 +352,8 @@ enum philox_input_flags {
 struct philox_input_desc {
 	const char *name;    /* unique among the function's inputs */
 	const char *origin;  /* where it comes from, for messages:
-				 PHILOX_ORIGIN; NULL: "" */
+				 PHILOX_ORIGIN; NULL, "": the function and output
+				 whose handle a call gives */
 	uint32_t kind;       /* enum philox_input_kind */
 	uint32_t flags;      /* enum philox_input_flags */
 	size_t alignment;    /* power of two, at most 64 KiB; 0: 1 */
@@ -797,6 +798,11 @@ PHILOX_API enum philox_status philox_function_get_stats(
  *
  *   function   the function, which the text belongs to until its next call; ""
  *              if no call ran the body
+ *
+ * For memory that is in use the text names an output, its function and the call
+ * that handed it out. For inputs that moved it names some, and counts the rest;
+ * the log ("moved") has all of them, for each recording that is made for it.
+ * Where an option would change what was done, the text names that.
  *
  * During capture: not legal on a thread that is capturing.
  * Threads: one at a time for a runner with its functions and outputs.

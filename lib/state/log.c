@@ -11,7 +11,7 @@
 #include "lib/state/state.h"
 
 #define NAME_SIZE 64
-#define TEXT_SIZE 512
+#define TEXT_SIZE 1024
 
 struct message {
 	struct message *next;

@@ -354,6 +354,7 @@ static enum philox_status call_function(struct philox_function *function,
 	struct decision decision;
 	enum philox_status status;
 
+	function->calls++;
 	begin_reason(&decision.reason);
 	status = end_call(&request, &decision, run_steps(&request, &decision));
 	if (status != PHILOX_OK)

@@ -201,6 +201,7 @@ struct replay_check {
 	int open;       /* there is something to compare */
 	int asked;      /* other processes verify theirs, too */
 	size_t *pieces; /* of each input: the memory that it is in, from 1 */
+	struct words *origins; /* of each input that has none in its descriptor */
 	int reruns;
 	int fell_back; /* the caller has got what the body made */
 };

@@ -104,7 +104,7 @@ static enum obstacle find_obstacle(const struct request *request,
 		reason_write(
 			&decision->reason,
 			"input '%.60s' is mutated, and a copy of it would not "
-			"be written back",
+			"be written back without PHILOX_INPUT_WRITE_BACK",
 			lost);
 		key_log(function, request->key, LOGGED_REFUSED, "not recorded",
 			PHILOX_CALL_EAGER, lost, decision->reason.text);
@@ -129,11 +129,20 @@ static void decide_live(const struct request *request,
 	struct philox_function *function = request->function;
 
 	function->counts.missed_live++;
-	reason_write(&decision->reason,
-		     "block %" PRIu64 " of its recording's memory holds an "
-		     "output that is not released",
-		     in_use->id);
+	reason_live(&decision->reason, function->runner, in_use);
 	record_or_not(request, decision);
+}
+
+/* Each recording that is made for it is told, and the first call that is not. */
+static void log_moved_once(const struct request *request,
+			   const struct decision *decision)
+{
+	struct key *key = request->key;
+
+	if (decision->kind != PHILOX_CALL_RECORD && key->logged & LOGGED_MOVED)
+		return;
+	key->logged |= LOGGED_MOVED;
+	log_moved(key->by_use.newest, request->call);
 }
 
 static enum philox_status decide_moved(const struct request *request,
@@ -141,19 +150,19 @@ static enum philox_status decide_moved(const struct request *request,
 {
 	struct philox_function *function = request->function;
 	const struct recording *latest = request->key->by_use.newest;
-	char moved[400] = "";
-	const char *first =
-		inputs_moved(latest, request->call, moved, sizeof(moved));
 
 	function->counts.missed_moved++;
+	reason_write(&decision->reason, "its inputs moved: ");
+	reason_moved(&decision->reason, latest, request->call);
 	if (inputs_fixed_moved(latest, request->call))
 		return status_set(PHILOX_ERROR_MISMATCH,
-				  "function '%s': inputs moved: %s",
-				  function->name, moved);
-	reason_write(&decision->reason, "its inputs moved: %.160s", moved);
-	key_log(function, request->key, LOGGED_MOVED, "moved", PHILOX_CALL_NONE,
-		first, moved);
+				  "function '%s': %s; PHILOX_INPUT_FIXED "
+				  "refuses that",
+				  function->name, decision->reason.text);
+	reason_add(&decision->reason,
+		   "; those of kind PHILOX_INPUT_COPIED may move");
 	record_or_not(request, decision);
+	log_moved_once(request, decision);
 	return PHILOX_OK;
 }
 

@@ -161,7 +161,7 @@ static enum philox_status keep_sources(struct recording *recording,
 		return no_room(recording);
 	for (size_t i = 0; i < n; i++) {
 		const struct output_slot *slot =
-			runner->handles ? runner->input_slots[i] : NULL;
+			input_slot(runner, i);
 		struct recorded_source *source = &recording->sources[i];
 
 		if (slot)

@@ -262,7 +262,7 @@ static struct output_place place_in_input(
 				     .id = input->id};
 	const struct philox_runner *runner = function->runner;
 	const struct output_slot *slot =
-		runner->handles ? runner->input_slots[output->input] : NULL;
+		input_slot(runner, output->input);
 	const struct live_block *block;
 
 	if (!slot)

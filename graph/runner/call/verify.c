@@ -85,15 +85,13 @@ static int add_inputs(const struct recording *recording,
 	const struct philox_function *function = recording->function;
 
 	for (size_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_input_desc *input = &function->inputs[i];
-
 		if (recording->inputs[i] == call->inputs[i].address)
 			continue;
-		add_text(text, "%s input '%s'%s%s%s from %p to %p",
-			 changed++ ? "," : "", input->name,
-			 *input->origin ? " (" : "", input->origin,
-			 *input->origin ? ")" : "", recording->inputs[i],
-			 call->inputs[i].address);
+		add_text(text, "%s %s from %p to %p", changed++ ? "," : "",
+			 input_words(function, i,
+				     input_slot(function->runner, i))
+				 .text,
+			 recording->inputs[i], call->inputs[i].address);
 	}
 	return changed;
 }
@@ -301,6 +299,18 @@ static struct verify_item output_item(const struct replay_check *check,
 		.copies = {run->outputs[i].address, NULL}};
 }
 
+/* Of an input that has none, the output that it is. */
+static const char *origin_of(const struct replay_check *check, uint32_t i)
+{
+	const struct philox_function *function = check->recording->function;
+	const struct output_slot *slot = input_slot(function->runner, i);
+
+	if (*function->inputs[i].origin || !slot)
+		return function->inputs[i].origin;
+	check->origins[i] = output_words(slot->function, slot->output);
+	return check->origins[i].text;
+}
+
 static struct verify_item input_item(const struct replay_check *check,
 				     uint32_t i)
 {
@@ -311,7 +321,7 @@ static struct verify_item input_item(const struct replay_check *check,
 
 	return (struct verify_item){.what = "input",
 				    .name = info->name,
-				    .origin = info->origin,
+				    .origin = origin_of(check, i),
 				    .elements = info->elements,
 				    .bytes = input->bytes,
 				    .real = input->address,
@@ -481,7 +491,9 @@ static enum philox_status reserve_check(struct replay_check *check)
 	const struct philox_function *function = check->recording->function;
 
 	check->pieces = calloc(function->n_inputs + 1, sizeof(*check->pieces));
-	if (check->pieces)
+	check->origins =
+		calloc(function->n_inputs + 1, sizeof(*check->origins));
+	if (check->pieces && check->origins)
 		return PHILOX_OK;
 	check->verify.lacking = 1;
 	return status_set(PHILOX_ERROR_MEMORY,
@@ -570,7 +582,9 @@ static void close_check(struct replay_check *check)
 	if (stuck)
 		runner->spare_stuck = stuck;
 	free(check->pieces);
+	free(check->origins);
 	check->pieces = NULL;
+	check->origins = NULL;
 	check->open = 0;
 }
 
@@ -628,7 +642,7 @@ static void tell_difference(const struct replay_check *check,
 	if (random)
 		key->logged |= LOGGED_RANDOM;
 	runner_post(function, PHILOX_LOG_WARNING, "differs", PHILOX_CALL_REPLAY,
-		    NULL, 0, "%s", text);
+		    NULL, 0, ": %s", text);
 }
 
 static enum philox_status act(struct replay_check *check, enum verify_why why,

@@ -3,7 +3,6 @@
  * counted
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,32 +372,6 @@ enum philox_status function_refuse_capture(
 		return PHILOX_OK;
 	return status_prefix(
 		status, "function '%s' cannot be called: ", function->name);
-}
-
-static void append(struct reason *reason, size_t length, const char *format,
-		   va_list arguments)
-{
-	vsnprintf(reason->text + length, sizeof(reason->text) - length, format,
-		  arguments);
-	reason->written = 1;
-}
-
-void reason_write(struct reason *reason, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	append(reason, 0, format, arguments);
-	va_end(arguments);
-}
-
-void reason_add(struct reason *reason, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	append(reason, strlen(reason->text), format, arguments);
-	va_end(arguments);
 }
 
 /* --- making ---------------------------------------------------------------------- */

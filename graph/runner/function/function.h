@@ -252,13 +252,11 @@ const char *inputs_unrecordable(const struct philox_function *function,
 				const struct philox_call *call);
 
 /*
- * inputs_moved() writes which static inputs are elsewhere than in a recording,
- * all of them as far as there is room, and returns the first one's name, NULL
- * if there is none.
+ * inputs_next_moved() returns the index, at least `from`, of an input that is
+ * read elsewhere than a recording reads it: n_inputs if there is none.
  */
-const char *inputs_moved(const struct recording *recording,
-			 const struct philox_call *call, char *text,
-			 size_t size);
+size_t inputs_next_moved(const struct recording *recording,
+			 const struct philox_call *call, size_t from);
 
 /* inputs_fixed_moved() tells whether one of them is FIXED. */
 int inputs_fixed_moved(const struct recording *recording,
@@ -383,10 +381,12 @@ void function_free(struct philox_function *function);
 enum philox_status function_refuse_capture(
 	const struct philox_function *function, philox_stream stream);
 
+/* --- reason: what is said of a call: why it is no replay, its inputs ------ */
+
 /* Why a call is no replay. */
 struct reason {
 	int written;
-	char text[256];
+	char text[REASON_SIZE];
 };
 
 /* reason_write() writes it, reason_add() goes on. */
@@ -394,5 +394,29 @@ void reason_write(struct reason *reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void reason_add(struct reason *reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * reason_live() writes it for a call whose recording's memory has a live block:
+ * which output of which call is in it.
+ */
+void reason_live(struct reason *reason, const struct philox_runner *runner,
+		 const struct live_block *block);
+
+/*
+ * input_words() describes an input of a call: with its origin, or else with the
+ * output of a function that it is, `slot`; NULL: it is none.
+ */
+struct words input_words(const struct philox_function *function, size_t index,
+			 const struct output_slot *slot);
+
+/*
+ * reason_moved() adds which static inputs of a call are elsewhere than in a
+ * recording: some of them, and how many more. log_moved() tells all of them in
+ * the log, in as many messages as it takes.
+ */
+void reason_moved(struct reason *reason, const struct recording *recording,
+		  const struct philox_call *call);
+void log_moved(const struct recording *recording,
+	       const struct philox_call *call);
 
 #endif

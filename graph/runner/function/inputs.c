@@ -227,36 +227,16 @@ int inputs_same(const struct recording *recording,
 	return 1;
 }
 
-static void add_moved(const struct philox_input_desc *input, const void *from,
-		      const void *to, char *text, size_t size)
-{
-	size_t length = strlen(text);
-
-	snprintf(text + length, size - length,
-		 "%sinput '%s'%s%s%s from %p to %p", length ? "; " : "",
-		 input->name, *input->origin ? " (" : "", input->origin,
-		 *input->origin ? ")" : "", from, to);
-}
-
-const char *inputs_moved(const struct recording *recording,
-			 const struct philox_call *call, char *text,
-			 size_t size)
+size_t inputs_next_moved(const struct recording *recording,
+			 const struct philox_call *call, size_t from)
 {
 	const struct philox_function *function = recording->function;
-	const char *first = NULL;
 
-	*text = '\0';
-	for (size_t i = 0; i < function->n_inputs; i++) {
-		const void *now = static_of(function, recording->key, call, i);
-
-		if (recording->statics[i] == now)
-			continue;
-		if (!first)
-			first = function->inputs[i].name;
-		add_moved(&function->inputs[i], recording->statics[i],
-			  call->inputs[i].address, text, size);
-	}
-	return first;
+	while (from < function->n_inputs &&
+	       recording->statics[from] ==
+		       static_of(function, recording->key, call, from))
+		from++;
+	return from;
 }
 
 int inputs_fixed_moved(const struct recording *recording,

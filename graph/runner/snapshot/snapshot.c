@@ -755,20 +755,6 @@ static size_t block_length(const char *from)
 		       : 0;
 }
 
-/*
- * From the first address of inputs that moved on: to the next part of the
- * reason, or its end. The list may be cut, wherever its addresses let it.
- */
-static const char *skip_moves(const char *from)
-{
-	const char *next;
-
-	while ((next = strstr(from, "; ")) &&
-	       strncmp(next + 2, "input '", 7) == 0)
-		from = next + 2;
-	return next ? next : from + strlen(from);
-}
-
 /* Appends a reason's next word to `to`; returns what is after it. */
 static const char *copy_word(char **to, const char *from)
 {
@@ -783,20 +769,18 @@ static const char *copy_word(char **to, const char *from)
 		*to = stpcpy(*to, "0x..");
 		return from + length;
 	}
-	if (strncmp(from, "from 0x", 7) == 0) {
-		*to = stpcpy(*to, "from 0x..");
-		return skip_moves(from);
-	}
 	*(*to)++ = *from++;
 	return from;
 }
 
-void reason_copy(char to[256], const char *from)
+_Static_assert(TEXT_REASON == REASON_SIZE, "a reason has room");
+
+void reason_copy(char to[TEXT_REASON], const char *from)
 {
-	char made[2 * 256], *at = made;
+	char made[2 * TEXT_REASON], *at = made;
 
 	while (*from)
 		from = copy_word(&at, from);
 	*at = '\0';
-	snprintf(to, 256, "%.255s", made);
+	snprintf(to, TEXT_REASON, "%.*s", TEXT_REASON - 1, made);
 }

@@ -188,12 +188,14 @@ struct text_part {
 	uint64_t alignment; /* of a value: its bytes */
 };
 
+#define TEXT_REASON 512
+
 struct text_key {
 	unsigned char *bytes;
 	size_t size;
 	uint64_t calls;
 	uint32_t warmups, dry, wait;
-	char refused[256];
+	char refused[TEXT_REASON];
 };
 
 /* Of an input: function 0 is other memory. */
@@ -221,7 +223,7 @@ struct text_function {
 	uint32_t mode, flags;
 	struct philox_policy policy;
 	struct philox_function_stats counts; /* without times */
-	char reason[256];
+	char reason[TEXT_REASON];
 	struct text_part_of inputs, outputs, values, keys, recordings;
 };
 
@@ -378,9 +380,9 @@ enum philox_status runner_text_take(struct philox_runner *runner, int timed,
 /* --- snapshot.c: reasons in the snapshot of a runner ---------------------- */
 
 /*
- * reason_copy() copies a reason of less than 256 bytes without what is another
- * in the next run, or on another device: addresses, and ids of blocks.
+ * reason_copy() copies a reason, of less than TEXT_REASON bytes, without what is
+ * another in the next run, or on another device: addresses, and ids of blocks.
  */
-void reason_copy(char to[256], const char *from);
+void reason_copy(char to[TEXT_REASON], const char *from);
 
 #endif

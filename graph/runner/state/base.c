@@ -74,14 +74,15 @@ void runner_post(const struct philox_function *function,
 					   .input = input,
 					   .kind = runner_kind(kind),
 					   .nanoseconds = nanoseconds};
-	char text[512];
+	char text[800];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	log_post(runner->context, level, event, &subject, "%sfunction '%s' %s",
-		 modes[function->mode], function->name, text);
+	log_post(runner->context, level, event, &subject,
+		 "%sfunction '%s'%s%s", modes[function->mode], function->name,
+		 *text == ':' ? "" : " ", text);
 }
 
 enum philox_status runner_room(void *items, size_t *room, size_t need,

@@ -89,6 +89,7 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 	slot->filled = 0;
 	slot->in_pool = place->in_pool;
 	slot->call = runner->calls;
+	slot->function_call = slot->function->calls;
 	slot->path = runner->path;
 	slot->order = ++runner->handed;
 	slot->data = NULL;
@@ -161,28 +162,32 @@ void outputs_drop(struct output_slot *slot)
 
 /* --- handles ------------------------------------------------------------------ */
 
+struct words output_words(const struct philox_function *function, size_t index)
+{
+	const struct philox_output_desc *output = &function->outputs[index];
+	struct words words;
+
+	snprintf(words.text, sizeof(words.text),
+		 "output '%.60s'%s%.60s%s of function '%s'", output->name,
+		 *output->origin ? " (" : "", output->origin,
+		 *output->origin ? ")" : "", function->name);
+	return words;
+}
+
 static enum philox_status refuse_stale(const struct output_slot *slot,
 				       const struct philox_output *output)
 {
-	const struct philox_function *function = slot->function;
-	const struct philox_output_desc *info =
-		&function->outputs[slot->output];
-	const char *open = *info->origin ? " (" : "";
-	const char *close = *info->origin ? ")" : "";
+	const struct words words = output_words(slot->function, slot->output);
 
 	if (slot->handle.generation == output->generation ||
 	    slot->handle.address != output->address)
-		return status_set(PHILOX_ERROR_STALE,
-				  "output '%s'%s%s%s of function '%s' was "
-				  "released",
-				  info->name, open, info->origin, close,
-				  function->name);
+		return status_set(PHILOX_ERROR_STALE, "%s was released",
+				  words.text);
 	return status_set(PHILOX_ERROR_STALE,
-			  "output '%s'%s%s%s of function '%s' was released, "
-			  "and overwritten by call %" PRIu64
+			  "%s was released, and overwritten by call %" PRIu64
 			  " of runner '%s', which handed it out again",
-			  info->name, open, info->origin, close, function->name,
-			  slot->call, function->runner->name);
+			  words.text, slot->call,
+			  slot->function->runner->name);
 }
 
 enum philox_status outputs_find(struct philox_runner *runner,

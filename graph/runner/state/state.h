@@ -111,6 +111,7 @@ struct output_slot {
 	int in_pool;        /* its block is the runner's */
 	int filled;         /* with the pattern of the pool, to be released */
 	uint64_t call;      /* that handed it out last, of all of the runner */
+	uint64_t function_call; /* ... of its function's */
 	uint64_t path;      /* of that call */
 	uint64_t order;     /* counts the outputs that the runner handed out */
 	void *data;
@@ -349,6 +350,8 @@ struct recording {
 
 /* --- functions -------------------------------------------------------------- */
 
+enum { REASON_SIZE = 512 };
+
 struct philox_function {
 	struct philox_function *next; /* in the runner, newest first */
 	struct philox_runner *runner;
@@ -382,7 +385,8 @@ struct philox_function {
 				     recordings, for the limits, by hash */
 	uint64_t n_dropped;            /* ever */
 	struct philox_function_stats counts;
-	char reason[256];
+	uint64_t calls; /* ever made, prepared ones not */
+	char reason[REASON_SIZE];
 };
 
 /* --- a run of a body --------------------------------------------------------- */
@@ -567,6 +571,16 @@ static inline struct philox_device *runner_device(
 }
 
 /*
+ * input_slot() returns the output that an input of the call on its way is, once
+ * its handles were checked; NULL: it is none.
+ */
+static inline const struct output_slot *input_slot(
+	const struct philox_runner *runner, size_t index)
+{
+	return runner->handles ? runner->input_slots[index] : NULL;
+}
+
+/*
  * runner_lock() takes the runner for this thread, or refuses: ERROR_BUSY.
  * runner_release() gives it back and returns `status`. runner_is_here() tells
  * whether this thread has it. (graph/runner/state/base.c)
@@ -590,7 +604,10 @@ enum philox_status runner_report(struct philox_runner *runner,
 				 const struct philox_function *function,
 				 enum philox_status status);
 
-/* runner_post() posts a message about a function's call. */
+/*
+ * runner_post() posts a message about a function's call. It begins with the
+ * function: what is said goes on from there, or begins with ": ".
+ */
 void runner_post(const struct philox_function *function,
 		 enum philox_log_level level, const char *event,
 		 enum philox_call_kind kind, const char *input,
@@ -648,6 +665,15 @@ enum philox_status live_settle(struct philox_runner *runner);
 enum philox_status function_settle(struct philox_function *function);
 
 /* --- output: outputs and their handles ------------------------------------ */
+
+/* What a message says of something. */
+struct words {
+	char text[256];
+};
+
+/* output_words() describes an output of a function, with its origin. */
+struct words output_words(const struct philox_function *function,
+			  size_t index);
 
 /* What an output is, before it is handed out. */
 struct output_place {

@@ -183,7 +183,7 @@ RUNNER_PROMISE(runner_inputs, that_are_mutated_are_in_place_or_written_back)
 	adds_up(f, r, "skewed", &skewed, 3, PHILOX_CALL_REPLAY);
 	log_texts(f);
 	adds_up(f, r, "lost", &lost, 0, PHILOX_CALL_EAGER);
-	LOGGED("not recorded|eager|x|function 'lost' input 'x' is mutated");
+	LOGGED("not recorded|eager|x|function 'lost': input 'x' is mutated");
 }
 
 RUNNER_PROMISE(runner_inputs, that_are_mutated_and_not_aligned_are_refused)

@@ -453,8 +453,9 @@ Test(runner_snapshot, is_one_text_for_the_same_calls)
 	no_address(first);
 	HAS(first, "reason \"its inputs moved: input 'x' "
 		   "(tests/support/beds/runner.c:");
-	HAS(first, ") from 0x..; its key keeps the recordings that it has, "
-		   "for policy.recordings: those that it evicted were never "
+	HAS(first, ") from 0x.. to 0x..; those of kind PHILOX_INPUT_COPIED may "
+		   "move; its key keeps the recordings that it has, for "
+		   "policy.recordings: those that it evicted were never "
 		   "replayed\"\n");
 	for (int i = 0; i < 3; i++) {
 		char *again = odd_text(devices[i]);
@@ -475,8 +476,9 @@ RUNNER_PROMISE(runner_snapshot, names_no_block_by_the_process_s_number)
 	kind_of_call(&layer, x, 1);
 	made = keep_call(&layer, x, NULL);
 	kind_of_call(&layer, x, 1);
-	HAS(text_of(r), "\nreason \"block # of its recording's memory holds an "
-			"output that is not released\"\n");
+	HAS(text_of(r), "\nreason \"block # of its recording's memory holds "
+			"output 'y' (layer.c:1) of function 'a', from call 2 "
+			"of that, which is not released");
 	drop_call(&layer, &made);
 }
 

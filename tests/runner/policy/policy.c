@@ -51,7 +51,7 @@ RUNNER_PROMISE(runner_policy, records_what_moves_until_that_is_wasted)
 {
 	log_texts(f);
 	cr_assert_eq(recorded_of_moving(f, r, "four", 4), 5);
-	LOGGED("eager|eager|-|function 'four' its inputs moved: input 'x' "
+	LOGGED("eager|eager|-|function 'four': its inputs moved: input 'x' "
 	       "(tests/support/beds/runner.c:");
 	LOGGED("; its key keeps the recordings that it has, for "
 	       "policy.recordings: those that it evicted were never replayed");
@@ -144,10 +144,12 @@ RUNNER_PROMISE(runner_policy, may_refuse_what_moves_and_names_all_of_it)
 		OK(philox_function_call(function, &call));
 	given[0].address = x[3];
 	given[2].address = x[4];
-	snprintf(expected, sizeof(expected),
-		 "function 'linear': inputs moved: input 'weight' (model.c:12) "
-		 "from %p to %p; input 'bias' (model.c:13) from %p to %p",
-		 (void *)x[0], (void *)x[3], (void *)x[2], (void *)x[4]);
+	snprintf(
+		expected, sizeof(expected),
+		"function 'linear': its inputs moved: input 'weight' (model.c:12) "
+		"from %p to %p; input 'bias' (model.c:13) from %p to %p; "
+		"PHILOX_INPUT_FIXED refuses that",
+		(void *)x[0], (void *)x[3], (void *)x[2], (void *)x[4]);
 	SAYS(philox_function_call(function, &call), PHILOX_ERROR_MISMATCH,
 	     expected);
 	given[0].address = x[0];
