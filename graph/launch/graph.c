@@ -322,11 +322,16 @@ enum philox_status philox_graph_get_pass_info(
 enum philox_status philox_graph_set_name(struct philox_graph *graph,
 					 const char *name)
 {
+	enum philox_status status;
+
 	if (!graph)
 		return context_null(NULL, "graph");
 	if (!name)
 		return context_null(graph->context, "name");
 	NEED_PROCESS(graph->context);
+	status = name_check(name, "'%s': its new name", graph->name);
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
 	pthread_mutex_lock(&graph->lock);
 	context_lock(graph->context);
 	snprintf(graph->name, sizeof(graph->name), "%s", name);

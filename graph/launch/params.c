@@ -171,6 +171,8 @@ enum philox_status philox_capture_param(struct philox_context *context,
 	if (!*name)
 		status = status_set(PHILOX_ERROR_INVALID, "name is empty");
 	else
+		status = name_check(name, "name");
+	if (status == PHILOX_OK)
 		status = make_param(context, stream, name, initial, size,
 				    address);
 	context_broken(context, stream, status, __func__, "(none)");

@@ -148,6 +148,7 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 {
 	struct pool_request request = {
 		.size = bytes, .alignment = alignment, .tag = tag};
+	const struct status_message kept = status_kept();
 	struct pool_block taken;
 	struct capture_info info;
 	enum philox_status status;
@@ -155,15 +156,20 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 	if (!block)
 		return context_null(pool->context, "block");
 	NEED_PROCESS(pool->context);
+	status = name_check(tag, "pool '%s': tag", pool->name);
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, bytes);
 	status = device_ask_capture(pool_device(pool), stream, &info);
 	if (status != PHILOX_OK)
 		return pool_report(pool, pool_says(pool, status), bytes);
 	status = allocate(pool, stream, &info, &request, &taken);
 	if (status == PHILOX_ERROR_MEMORY)
 		status = allocate_again(pool, stream, &info, &request, &taken);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
 		*block = (struct philox_pool_block){taken.id, taken.address,
 						    taken.size};
+		status_restore(&kept); /* it may have taken two attempts */
+	}
 	return pool_report(pool, status, bytes);
 }
 

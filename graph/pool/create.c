@@ -23,10 +23,15 @@ OPTIONS_NO_PADDING(struct philox_pool_stats, waits);
 
 static enum philox_status check_options(const struct philox_pool_desc *options)
 {
+	enum philox_status status;
+
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "pool options: name is %s",
 				  options->name ? "empty" : "NULL");
+	status = name_check(options->name, "pool options: name");
+	if (status != PHILOX_OK)
+		return status;
 	if (strlen(options->name) >= sizeof(((struct philox_pool *)0)->name))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "pool options: name has more than %zu bytes",

@@ -36,10 +36,15 @@ static enum philox_status read_environment(struct philox_runner *runner)
 
 static enum philox_status check_runner(const struct philox_runner_desc *options)
 {
+	enum philox_status status;
+
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "runner options: name is %s",
 				  options->name ? "empty" : "NULL");
+	status = name_check(options->name, "runner options: name");
+	if (status != PHILOX_OK)
+		return status;
 	if (options->pool_flags & PHILOX_POOL_STRICT)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "runner '%s': pool_flags has "

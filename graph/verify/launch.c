@@ -38,7 +38,10 @@ static enum philox_status check_array(const struct philox_graph *graph,
 	else if (array->reserved)
 		wrong = "reserved";
 	if (!wrong)
-		return PHILOX_OK;
+		return name_check(array->name,
+				  "'%s', verified: the name of "
+				  "array %zu",
+				  graph->name, index);
 	return status_set(PHILOX_ERROR_INVALID,
 			  "'%s', verified: %s of array %zu is a value that it "
 			  "cannot have",

@@ -84,12 +84,22 @@ PHILOX_API const char *philox_status_text(enum philox_status status);
 /*
  * Return the message of the last call on this thread that failed.
  *
- * A call fails if it does not return PHILOX_OK. The message says what failed,
+ * A call fails if it does not return PHILOX_OK. One that succeeds leaves the
+ * message alone, whatever it had to try twice. The message says what failed,
  * and on which operator, region, ticket, graph or device. It is never NULL, and
  * "" before the first failure. The string belongs to the thread and is valid
  * until its next failing call.
  */
 PHILOX_API const char *philox_error_message(void);
+
+/* --- names ---------------------------------------------------------------- */
+
+/*
+ * Names, tags, origins and labels are shown in messages, logs and texts. So a
+ * control character in one is refused, PHILOX_ERROR_INVALID, wherever it is
+ * given: 0x00 to 0x1f, 0x7f, and U+0080 to U+009F in UTF-8. All other bytes are
+ * kept as they are.
+ */
 
 /* --- versions ------------------------------------------------------------- */
 

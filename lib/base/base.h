@@ -47,16 +47,21 @@ const char *status_is(uint64_t n);
 
 /*
  * status_kept() copies the thread's message; status_restore() puts it back
- * after calls that may have written another. status_first() returns the first
+ * after calls that may have written another. A call that succeeds does that, if
+ * something in it has failed and was dealt with: the message is that of the last
+ * public call which failed. status_is_other() is whether the message was written
+ * after one that was kept. status_first() returns the first
  * of two errors, with its message, which was kept before the second call; so
  * status_first(status, &kept, undo()) of an error is that error.
  */
 struct status_message {
 	char text[512];
+	uint64_t number; /* of the thread's messages */
 };
 
 struct status_message status_kept(void);
 void status_restore(const struct status_message *kept);
+int status_is_other(const struct status_message *than);
 enum philox_status status_first(enum philox_status first,
 				const struct status_message *kept,
 				enum philox_status second);
@@ -157,6 +162,15 @@ static inline uint64_t clock_now(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+/* --- name: which names can be printed ------------------------------------- */
+
+/*
+ * name_check() refuses a name with a control character, C0, DEL or C1 in UTF-8:
+ * ERROR_INVALID, with what it is the name of. NULL is fine here.
+ */
+enum philox_status name_check(const char *name, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* --- hash: the hash of names and of texts --------------------------------- */
 

@@ -13,9 +13,17 @@
 #define MESSAGE_SIZE 512
 
 static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local uint64_t written; /* messages of the thread, ever */
+static _Thread_local uint64_t number;  /* of the message, which counts them */
 
-_Static_assert(sizeof(struct status_message) == MESSAGE_SIZE,
+_Static_assert(sizeof(((struct status_message *)0)->text) == MESSAGE_SIZE,
 	       "a message can be kept");
+
+static void replace(const char text[MESSAGE_SIZE])
+{
+	memcpy(message, text, sizeof(message));
+	number = ++written;
+}
 
 const char *philox_status_name(enum philox_status status)
 {
@@ -55,7 +63,7 @@ enum philox_status status_set(enum philox_status status, const char *format,
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	memcpy(message, text, sizeof(message));
+	replace(text);
 	return status;
 }
 
@@ -97,7 +105,7 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 	length = strlen(text);
 	memccpy(text + length, status_bare(), 0, sizeof(text) - length);
 	text[sizeof(text) - 1] = 0;
-	memcpy(message, text, sizeof(message));
+	replace(text);
 	return status;
 }
 
@@ -106,12 +114,19 @@ struct status_message status_kept(void)
 	struct status_message kept;
 
 	memcpy(kept.text, message, strlen(message) + 1);
+	kept.number = number;
 	return kept;
 }
 
 void status_restore(const struct status_message *kept)
 {
 	memcpy(message, kept->text, strlen(kept->text) + 1);
+	number = kept->number;
+}
+
+int status_is_other(const struct status_message *than)
+{
+	return number != than->number;
 }
 
 enum philox_status status_first(enum philox_status first,

@@ -22,11 +22,15 @@ static uint64_t axis_key(const struct philox_axis *axis)
 static enum philox_status check_name(const struct philox_mesh *mesh, uint32_t i)
 {
 	const struct philox_axis *axis = &mesh->axes[i];
+	enum philox_status status;
 
 	if (!axis->name || !*axis->name)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "mesh: the name of axis %" PRIu32 " is %s", i,
 				  axis->name ? "empty" : "NULL");
+	status = name_check(axis->name, "mesh: the name of axis %" PRIu32, i);
+	if (status != PHILOX_OK)
+		return status;
 	for (uint32_t j = 0; j < i; j++) {
 		if (!strcmp(axis->name, mesh->axes[j].name))
 			return status_set(PHILOX_ERROR_INVALID,

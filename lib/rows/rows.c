@@ -202,6 +202,9 @@ static enum philox_status check_options(const struct philox_context *context,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "rows options: name is %s",
 				  options->name ? "empty" : "NULL");
+	status = name_check(options->name, "rows options: name");
+	if (status != PHILOX_OK)
+		return status;
 	if (!options->count || options->count > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "rows '%s': count is %" PRIu32

@@ -110,6 +110,11 @@ static enum philox_status check_ops(const struct philox_region_desc *options)
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++) {
 		status = take_op(options, i, &op);
 		if (status == PHILOX_OK)
+			status = name_check(op.name,
+					    "region '%s': the name of "
+					    "op %zu",
+					    options->name, i);
+		if (status == PHILOX_OK)
 			status = check_op(options, i, &op, &cells, &words);
 	}
 	return status;
@@ -121,10 +126,15 @@ static enum philox_status check_options(
 	const struct philox_context *context,
 	const struct philox_region_desc *options)
 {
+	enum philox_status status;
+
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region options: name is %s",
 				  options->name ? "empty" : "NULL");
+	status = name_check(options->name, "region options: name");
+	if (status != PHILOX_OK)
+		return status;
 	if (!options->ops)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': ops is NULL", options->name);

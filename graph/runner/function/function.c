@@ -36,7 +36,8 @@ static enum philox_status check_name_of(const char *function, const char *what,
 					size_t index, const char *name)
 {
 	if (name && *name)
-		return PHILOX_OK;
+		return name_check(name, "function '%s': the name of %s %zu",
+				  function, what, index);
 	return status_set(PHILOX_ERROR_INVALID,
 			  "function '%s': the name of %s %zu is %s", function,
 			  what, index, name ? "empty" : "NULL");
@@ -75,7 +76,10 @@ static enum philox_status check_input_info(const char *function,
 	if (input->reserved32 || input->reserved)
 		return refuse_part(function, "input", input->name,
 				   "has a reserved field that is not 0");
-	return PHILOX_OK;
+	return name_check(input->origin,
+			  "function '%s': the origin of input "
+			  "'%s'",
+			  function, input->name);
 }
 
 static enum philox_status check_output_info(const char *function,
@@ -89,7 +93,10 @@ static enum philox_status check_output_info(const char *function,
 	if (output->reserved32 || output->reserved)
 		return refuse_part(function, "output", output->name,
 				   "has a reserved field that is not 0");
-	return PHILOX_OK;
+	return name_check(output->origin,
+			  "function '%s': the origin of output "
+			  "'%s'",
+			  function, output->name);
 }
 
 static enum philox_status check_value_info(const char *function,
@@ -227,6 +234,9 @@ static enum philox_status check_function(
 		return status_set(PHILOX_ERROR_INVALID,
 				  "function options: name is %s",
 				  name ? "empty" : "NULL");
+	status = name_check(name, "function options: name");
+	if (status != PHILOX_OK)
+		return status;
 	if (strlen(name) >= sizeof(((struct philox_function *)0)->name))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "function options: name has more than 63 "
