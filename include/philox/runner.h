@@ -624,6 +624,11 @@ enum philox_call_kind {
  * order of begin: tickets of forwards are written, those of backwards read
  * (struct philox_launch_pass). `outputs` is written; if it is NULL and
  * n_outputs is 0, the outputs are released at once.
+ *
+ * The label is a key in words, for messages, reasons, the log and snapshots:
+ * the first call of a key that gives one sets it. A later call may give none; if
+ * it gives another one, the key keeps its own, and a message ("label") says so,
+ * once for a key.
  */
 struct philox_call {
 	size_t size; /* sizeof(this struct) */
@@ -640,6 +645,8 @@ struct philox_call {
 	size_t n_outputs;
 	uint32_t kind;     /* written: enum philox_call_kind */
 	uint32_t reserved; /* 0 */
+	const char *label; /* of the key; copied; at most 63 bytes; NULL, "":
+			      none */
 };
 
 /*
@@ -694,10 +701,11 @@ PHILOX_API enum philox_status philox_function_call(
  * Record calls of a function before they are made.
  *
  *   function   the function
- *   calls      the calls, in the order of recording: largest first, so that
- *              smaller ones find room in the memory of the largest. `kind` is
- *              written: PHILOX_CALL_RECORD, or PHILOX_CALL_NONE for a call that
- *              has a recording already or cannot be recorded
+ *   calls      the calls, all of one `size`, in the order of recording: largest
+ *              first, so that smaller ones find room in the memory of the
+ *              largest. `kind` is written: PHILOX_CALL_RECORD, or
+ *              PHILOX_CALL_NONE for a call that has a recording already or
+ *              cannot be recorded
  *   n_calls    how many
  *   prepared   written: how many of the calls have a recording now; NULL is
  *              allowed

@@ -95,6 +95,11 @@ static void read_key_line(struct reader *reader, size_t number,
 	if (reader->status == PHILOX_OK)
 		reader_bytes(reader, key->bytes, key->size);
 	fields_read(reader, text_key_fields, key, FIELDS_APART);
+	if (reader_accept(reader, " label")) {
+		fields_read(reader, text_label_fields, key, FIELDS_APART);
+		if (!*key->label)
+			reader_refuse(reader, "a label is not empty");
+	}
 	reader_end_line(reader);
 }
 

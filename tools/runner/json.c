@@ -37,6 +37,8 @@ static void json_key(struct json *json, const struct text_key *key)
 {
 	json_object(json, NULL);
 	json_key_bytes(json, key->bytes, key->size);
+	if (*key->label)
+		json_fields(json, text_label_fields, key);
 	json_fields(json, text_key_fields, key);
 	json_close(json);
 }

@@ -28,10 +28,12 @@ uint64_t words_calls(const struct philox_function_stats *counts);
 double words_hits(const struct philox_function_stats *counts);
 
 /*
- * words_key() writes as many bytes of a key in hex as there is room for, which
- * is more than 8; a longer one ends with two dots, an empty one is "none".
+ * words_key() writes the label of a key or, if it has none, its bytes in hex, as
+ * many as there is room for in `most` characters, which is more than 8; a longer
+ * one ends with two dots, an empty one is "none".
  */
-void words_key(const struct text_key *key, char *text, size_t size);
+#define KEY_WORDS 68
+void words_key(const struct text_key *key, char text[KEY_WORDS], size_t most);
 
 /* --- tree: recordings, and what they read ---------------------------------- */
 

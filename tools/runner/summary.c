@@ -27,18 +27,22 @@ double words_hits(const struct philox_function_stats *counts)
 	return calls ? 100 * (double)counts->replay / (double)calls : 0;
 }
 
-void words_key(const struct text_key *key, char *text, size_t size)
+void words_key(const struct text_key *key, char text[KEY_WORDS], size_t most)
 {
 	size_t bytes = key->size, at = 0;
 
-	if (!bytes) {
-		snprintf(text, size, "none");
+	if (*key->label) {
+		snprintf(text, KEY_WORDS, "'%s'", key->label);
 		return;
 	}
-	if (2 * bytes + 1 > size)
-		bytes = (size - 3) / 2;
+	if (!bytes) {
+		snprintf(text, KEY_WORDS, "none");
+		return;
+	}
+	if (2 * bytes + 1 > most)
+		bytes = (most - 3) / 2;
 	for (size_t i = 0; i < bytes; i++, at += 2)
-		snprintf(text + at, size - at, "%02x", key->bytes[i]);
+		snprintf(text + at, KEY_WORDS - at, "%02x", key->bytes[i]);
 	if (bytes < key->size)
 		strcpy(text + at, "..");
 }
@@ -158,12 +162,12 @@ static void print_keys(FILE *out, const struct runner_text *text,
 		const struct text_key *key =
 			&text->keys[function->keys.first + i];
 		const size_t n = count_key_recordings(text, function, i);
-		char bytes[40];
+		char words[KEY_WORDS];
 
-		words_key(key, bytes, sizeof(bytes));
+		words_key(key, words, 40);
 		fprintf(out,
 			"  key %zu (%s): calls %" PRIu64 ", recordings %zu",
-			i + 1, bytes, key->calls, n);
+			i + 1, words, key->calls, n);
 		print_wait(out, key);
 		fputc('\n', out);
 	}

@@ -407,14 +407,14 @@ static void write_key(const struct tree *tree, const struct tree_node *node,
 		      char *text, size_t size)
 {
 	const struct text_key *key = key_of(tree, node);
-	char bytes[36];
+	char words[KEY_WORDS];
 
 	if (!key) {
 		snprintf(text, size, "several keys");
 		return;
 	}
-	words_key(key, bytes, sizeof(bytes));
-	snprintf(text, size, "key %zu: %s", node->key + 1, bytes);
+	words_key(key, words, 36);
+	snprintf(text, size, "key %zu: %s", node->key + 1, words);
 }
 
 /* Of a node for what is no recording. */

@@ -83,19 +83,21 @@ static enum philox_status agree_on_recording(const struct request *request,
 /* --- execution ------------------------------------------------------------ */
 
 /* How long each part of a recording took, as far as the counts say. */
-static void post_recorded(const struct philox_function *function,
+static void post_recorded(const struct request *request,
 			  const struct decision *decision,
 			  const struct philox_function_stats *before,
 			  uint64_t began)
 {
+	const struct philox_function *function = request->function;
 	const struct philox_function_stats *now = &function->counts;
 
 	runner_post(function, PHILOX_LOG_INFO, "recorded", PHILOX_CALL_RECORD,
 		    NULL, runner_time() - began,
-		    "is recorded: %s (ns: restore %" PRIu64 ", body %" PRIu64
+		    "is recorded: %s%s (ns: restore %" PRIu64 ", body %" PRIu64
 		    ", instantiate %" PRIu64 ", checkpoint %" PRIu64
 		    ", first launch %" PRIu64 ")",
-		    decision->reason.text, now->restore_ns - before->restore_ns,
+		    KEY_JOINT(request->key).text, decision->reason.text,
+		    now->restore_ns - before->restore_ns,
 		    now->record_ns - before->record_ns,
 		    now->instantiate_ns - before->instantiate_ns,
 		    now->checkpoint_ns - before->checkpoint_ns,
@@ -117,7 +119,7 @@ static enum philox_status record(const struct request *request,
 	    decision->kind == PHILOX_CALL_RECORD)
 		status = replay_first(request, made);
 	if (made)
-		post_recorded(function, decision, &counted, began);
+		post_recorded(request, decision, &counted, began);
 	if (status != PHILOX_OK)
 		return status;
 	function->counts.missed_refused += decision->refused != 0;
@@ -202,12 +204,13 @@ static enum philox_status end_call(const struct request *request,
 {
 	struct philox_function *function = request->function;
 
+	if (decision->reason.written) /* while there is the key */
+		snprintf(function->reason, sizeof(function->reason),
+			 "%.71s%.440s", KEY_JOINT(request->key).text,
+			 decision->reason.text);
 	if (status == PHILOX_OK && !request->prepare)
 		note_inputs(request, decision);
 	keep_bounds(request, status);
-	if (decision->reason.written)
-		memcpy(function->reason, decision->reason.text,
-		       sizeof(function->reason));
 	return status;
 }
 
@@ -367,6 +370,7 @@ static enum philox_status call_function(struct philox_function *function,
 enum philox_status philox_function_call(struct philox_function *function,
 					struct philox_call *call)
 {
+	const struct status_message kept = status_kept();
 	enum philox_status status;
 
 	if (!function)
@@ -377,11 +381,14 @@ enum philox_status philox_function_call(struct philox_function *function,
 	status = runner_acquire(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
+	function->runner->said = kept;
 	trace_begin(function);
 	status = call_function(function, call);
 	if (status != PHILOX_OK)
 		function->counts.failed++;
 	trace_end(function, call, status);
+	if (status == PHILOX_OK)
+		status_restore(&function->runner->said);
 	runner_release(function->runner, status);
 	return runner_report(function->runner, function, status);
 }
@@ -405,7 +412,7 @@ static enum philox_status record_ahead(const struct request *request,
 	reason_write(&decision->reason, "it is prepared");
 	status = record_call(request, decision, &made);
 	if (made) {
-		post_recorded(function, decision, &before, began);
+		post_recorded(request, decision, &before, began);
 		function->counts.prepared++;
 		request->key->warmups = 0;
 		request->key->body_not_run = 0;
@@ -459,6 +466,12 @@ static enum philox_status prepare(struct philox_function *function,
 			prepare_steps(&request, &decision));
 }
 
+/* Of an array of calls, each of the size that the caller knows. */
+static struct philox_call *call_at(const struct philox_call *calls, size_t i)
+{
+	return (void *)((uintptr_t)calls + i * calls->size);
+}
+
 /* Keys may have gone since, for the limits. */
 static size_t count_recorded(const struct philox_function *function,
 			     const struct philox_call *calls, size_t n)
@@ -467,11 +480,11 @@ static size_t count_recorded(const struct philox_function *function,
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		const struct philox_call *call = call_at(calls, i);
 		struct key *key =
-			key_find(function, calls[i].key, calls[i].key_bytes);
+			key_find(function, call->key, call->key_bytes);
 
-		found += key &&
-			 recording_find(function, key, &calls[i], &in_use);
+		found += key && recording_find(function, key, call, &in_use);
 	}
 	return found;
 }
@@ -480,6 +493,7 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 					   struct philox_call *calls,
 					   size_t n_calls, size_t *prepared)
 {
+	const struct status_message kept = status_kept();
 	size_t done = 0;
 	enum philox_status status;
 
@@ -491,15 +505,18 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 	status = runner_acquire(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
+	function->runner->said = kept;
 	if (n_calls && !calls)
 		status = agree_failed(function, status_set(PHILOX_ERROR_INVALID,
 							   "calls is NULL"));
 	while (status == PHILOX_OK && done < n_calls) {
-		status = prepare(function, &calls[done]);
+		status = prepare(function, call_at(calls, done));
 		done += status == PHILOX_OK;
 	}
 	if (prepared)
 		*prepared = count_recorded(function, calls, done);
+	if (status == PHILOX_OK)
+		status_restore(&function->runner->said);
 	runner_release(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

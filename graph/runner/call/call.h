@@ -78,6 +78,7 @@ void run_end(struct run *run, enum philox_status went);
  * memory that it took and did not free, NULL: none.
  */
 enum philox_status run_name_function(const struct run *run,
+				     const struct status_message *before,
 				     enum philox_status status);
 enum philox_status run_outputs_whole(struct run *run);
 size_t run_input_bytes(const struct run *run, size_t index);
@@ -202,6 +203,7 @@ struct replay_check {
 	int asked;      /* other processes verify theirs, too */
 	size_t *pieces; /* of each input: the memory that it is in, from 1 */
 	struct words *origins; /* of each input that has none in its descriptor */
+	char overlap[400]; /* of an input and what the replay writes; "": none */
 	int reruns;
 	int fell_back; /* the caller has got what the body made */
 };

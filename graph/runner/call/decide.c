@@ -156,9 +156,10 @@ static enum philox_status decide_moved(const struct request *request,
 	reason_moved(&decision->reason, latest, request->call);
 	if (inputs_fixed_moved(latest, request->call))
 		return status_set(PHILOX_ERROR_MISMATCH,
-				  "function '%s': %s; PHILOX_INPUT_FIXED "
+				  "function '%s': %s%s; PHILOX_INPUT_FIXED "
 				  "refuses that",
-				  function->name, decision->reason.text);
+				  function->name, KEY_JOINT(request->key).text,
+				  decision->reason.text);
 	reason_add(&decision->reason,
 		   "; those of kind PHILOX_INPUT_COPIED may move");
 	record_or_not(request, decision);

@@ -392,12 +392,13 @@ static enum philox_status run_inner_body(struct run *run)
 {
 	struct philox_function *function = run->function;
 	const struct status_message before = status_kept();
+	struct status_message said;
 	enum philox_status status;
 
-	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
 	function->counts.nested++;
 	status = function->body(function->user, &run->callback);
+	said = status_kept();
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
 		status = run->status;
@@ -407,8 +408,8 @@ static enum philox_status run_inner_body(struct run *run)
 	if (status == PHILOX_OK)
 		status = check_whole(run);
 	if (status != PHILOX_OK)
-		return run_name_function(run, status);
-	status_restore(&before);
+		return run_name_function(run, &before, status);
+	status_restore(&said);
 	return PHILOX_OK;
 }
 

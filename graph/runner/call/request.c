@@ -12,7 +12,7 @@
 
 /* The size of the struct's first version. */
 #define CALL_SIZE_FIRST OPTIONS_FIRST(struct philox_call, reserved)
-OPTIONS_NO_PADDING(struct philox_call, reserved);
+OPTIONS_NO_PADDING(struct philox_call, label);
 
 #define KEY_SIZE_MAX 4096
 
@@ -167,6 +167,46 @@ static enum philox_status check_input_handles(
 	return status;
 }
 
+/* NULL: none. */
+static const char *label_of(const struct philox_call *call)
+{
+	return call->size >= OPTIONS_FIRST(struct philox_call, label)
+		       ? call->label
+		       : NULL;
+}
+
+static enum philox_status check_label(const struct philox_function *function,
+				      const char *label)
+{
+	const size_t most = sizeof(((struct key *)0)->label) - 1;
+
+	if (label && strlen(label) > most)
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"function '%s': label has more than %zu bytes",
+			function->name, most);
+	return name_check(label, "function '%s': label", function->name);
+}
+
+/* A key has the first label that is given for it. */
+static void take_label(const struct philox_function *function, struct key *key,
+		       const char *label)
+{
+	if (!label || !*label || strcmp(label, key->label) == 0)
+		return;
+	if (!*key->label) {
+		memcpy(key->label, label, strlen(label) + 1);
+		return;
+	}
+	if (key->logged & LOGGED_LABEL)
+		return;
+	key->logged |= LOGGED_LABEL;
+	runner_post(function, PHILOX_LOG_WARNING, "label", PHILOX_CALL_NONE,
+		    NULL, 0,
+		    ": %s is called with label '%s', and keeps its own",
+		    key_words(key).text, label);
+}
+
 static enum philox_status check_call(const struct philox_function *function,
 				     const struct philox_call *call,
 				     int prepare)
@@ -186,6 +226,8 @@ static enum philox_status check_call(const struct philox_function *function,
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "function '%s': key is NULL",
 				    function->name);
+	if (status == PHILOX_OK)
+		status = check_label(function, label_of(call));
 	if (status == PHILOX_OK)
 		status = check_lists(function, call, prepare);
 	if (status == PHILOX_OK)
@@ -220,6 +262,7 @@ enum philox_status request_check(struct request *request)
 				       &request->stream);
 	if (status != PHILOX_OK)
 		return status;
+	take_label(function, request->key, label_of(call));
 	request->key->used = ++function->runner->calls;
 	function->runner->unrecorded = 0;
 	return PHILOX_OK;

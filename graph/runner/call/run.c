@@ -90,17 +90,18 @@ void run_end(struct run *run, enum philox_status went)
 /* --- the body -------------------------------------------------------------------- */
 
 enum philox_status run_name_function(const struct run *run,
+				     const struct status_message *before,
 				     enum philox_status status)
 {
 	const char *name = run->function->name;
 	char begin[80];
 
 	snprintf(begin, sizeof(begin), "function '%s'", name);
-	if (strncmp(philox_error_message(), begin, strlen(begin)) == 0)
-		return status;
-	if (!*philox_error_message())
+	if (!status_is_other(before))
 		return status_set(status, "%s: its body returned %s", begin,
 				  philox_status_name(status));
+	if (strncmp(philox_error_message(), begin, strlen(begin)) == 0)
+		return status;
 	return status_prefix(status, "%s: ", begin);
 }
 
@@ -131,11 +132,11 @@ enum philox_status run_body(struct run *run)
 	enum philox_status status;
 	const struct status_message before = status_kept();
 
-	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
 	callback_enter(&run->callback);
 	status = function->body(function->user, &run->callback);
 	callback_leave(&run->callback);
+	runner_said(run->runner, &before);
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
 		status = run->status;
@@ -149,7 +150,7 @@ enum philox_status run_body(struct run *run)
 			status = run_outputs_whole(run);
 	}
 	if (status != PHILOX_OK)
-		return run_name_function(run, status);
+		return run_name_function(run, &before, status);
 	status_restore(&before);
 	return PHILOX_OK;
 }
@@ -261,8 +262,7 @@ static struct output_place place_in_input(
 				     .bytes = output->bytes,
 				     .id = input->id};
 	const struct philox_runner *runner = function->runner;
-	const struct output_slot *slot =
-		input_slot(runner, output->input);
+	const struct output_slot *slot = input_slot(runner, output->input);
 	const struct live_block *block;
 
 	if (!slot)

@@ -3,7 +3,6 @@
  *
  * See Note [Verification] in graph/verify/verify.h.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,25 +36,6 @@ static void add_hex(char text[REPLAY_TEXT], const void *bytes, size_t size)
 	add_text(text, "0x");
 	for (size_t i = size; i--;)
 		add_text(text, "%02x", byte[i]);
-}
-
-/* Words as they are, other keys in hex. */
-static void add_key(char text[REPLAY_TEXT], const struct key *key)
-{
-	const size_t shown = key->size < 16 ? key->size : 16;
-	int words = key->size > 0;
-
-	for (size_t i = 0; i < shown; i++)
-		words &= isprint(key->bytes[i]) != 0;
-	if (words)
-		add_text(text, " under key '%.*s'", (int)shown,
-			 (const char *)key->bytes);
-	else if (shown)
-		add_text(text, " under key of %zu bytes ", key->size);
-	for (size_t i = 0; !words && i < shown; i++)
-		add_text(text, "%02x", key->bytes[i]);
-	if (shown < key->size)
-		add_text(text, "...");
 }
 
 static int add_params(const struct recording *recording,
@@ -101,15 +81,16 @@ static void describe_replay(const struct replay_check *check, const char *what,
 {
 	const struct recording *recording = check->recording;
 	const struct philox_call *call = check->request->call;
+	const struct words key = key_words(recording->key);
 	char changes[REPLAY_TEXT] = "these changed:";
 	int changed = add_params(recording, call, changes);
 
 	changed = add_inputs(recording, call, changed, changes);
 	*text = '\0';
-	add_text(text, "a replay");
-	add_key(text, recording->key);
-	add_text(text, " differs from its body: %s; since it was recorded %s",
-		 what,
+	add_text(text,
+		 "a replay%s%s differs from its body: %s; since it was "
+		 "recorded %s",
+		 *key.text ? " under " : "", key.text, what,
 		 changed ? changes : "no parameter changed and no input moved");
 }
 
@@ -245,6 +226,81 @@ static void *copy_of(const struct replay_check *check, uint32_t input)
 	return (char *)memory->copies[verify->turn] +
 	       ((char *)check->request->call->inputs[input].address -
 		(char *)memory->real);
+}
+
+/* --- overlap: what a replay reads and overwrites -------------------------- */
+
+/*
+ * No input is in memory that its recording writes, but one whose memory was
+ * given out again: an output that was released, or other memory of the pool.
+ */
+static int is_overwritten(const struct recording *recording,
+			  const struct philox_call_input *input)
+{
+	const uintptr_t begin = (uintptr_t)input->address;
+	size_t i = 0;
+
+	while (i < recording->n_ranges &&
+	       (recording->ranges[i].end <= begin ||
+		recording->ranges[i].begin >= begin + input->bytes))
+		i++;
+	return input->bytes && i < recording->n_ranges;
+}
+
+/* The output of a recording that an input shares memory with; NULL: none. */
+static const struct philox_output_desc *output_over(
+	const struct recording *recording,
+	const struct philox_call_input *input)
+{
+	const uintptr_t begin = (uintptr_t)input->address;
+
+	for (size_t i = 0; i < recording->function->n_outputs; i++) {
+		const struct run_output *output = &recording->outputs[i].place;
+		const uintptr_t at = (uintptr_t)output->address;
+
+		if (at < begin + input->bytes && at + output->bytes > begin)
+			return &recording->function->outputs[i];
+	}
+	return NULL;
+}
+
+static void describe_overlap(struct replay_check *check, size_t index)
+{
+	const struct recording *recording = check->recording;
+	const struct philox_function *function = recording->function;
+	const struct philox_output_desc *output =
+		output_over(recording, &check->request->call->inputs[index]);
+	const struct words words = input_words(
+		function, index, input_slot(function->runner, index));
+
+	if (output)
+		snprintf(check->overlap, sizeof(check->overlap),
+			 "%s overlaps output '%.60s', which overwrites it",
+			 words.text, output->name);
+	else
+		snprintf(
+			check->overlap, sizeof(check->overlap),
+			"%s is in memory of its recording, which overwrites it",
+			words.text);
+	check->verify.overlap = check->overlap;
+}
+
+/* What a replay overwrites is told, whether its results differ for it or not. */
+static void note_overlap(struct replay_check *check)
+{
+	struct recording *recording = check->recording;
+	const struct philox_call *call = check->request->call;
+	size_t i = 0;
+
+	while (i < call->n_inputs &&
+	       !is_overwritten(recording, &call->inputs[i]))
+		i++;
+	if (i == call->n_inputs)
+		return;
+	describe_overlap(check, i);
+	key_log(recording->function, recording->key, LOGGED_OVERLAP, "overlap",
+		PHILOX_CALL_REPLAY, recording->function->inputs[i].name,
+		check->overlap);
 }
 
 /* --- body: the body of a replay that is verified -------------------------- */
@@ -570,6 +626,7 @@ static enum philox_status reserve_all(struct replay_check *check)
 	verify->run = run_for_check;
 	verify->user = check;
 	verify->agree = function->agree ? agree_to_explain : NULL;
+	note_overlap(check);
 	status = verify_open(verify);
 	return status == PHILOX_OK ? keep_mutated(check) : status;
 }
@@ -599,7 +656,8 @@ static void note_unverified(const struct replay_check *check)
 		return;
 	key->logged |= LOGGED_UNVERIFIED;
 	runner_post(function, PHILOX_LOG_WARNING, "not verified",
-		    PHILOX_CALL_REPLAY, NULL, 0, "cannot be verified: %s",
+		    PHILOX_CALL_REPLAY, NULL, 0, "cannot be verified%s: %s",
+		    key_label(key, " under ", "", "").text,
 		    philox_error_message());
 }
 
@@ -651,7 +709,8 @@ static enum philox_status act(struct replay_check *check, enum verify_why why,
 	struct philox_function *function = check->recording->function;
 
 	if (function->policy.differs == PHILOX_DIFFERS_ERROR) {
-		check->recording->spoiled = why != VERIFY_RANDOM;
+		check->recording->spoiled =
+			why != VERIFY_RANDOM && why != VERIFY_OVERLAP;
 		return status_set(PHILOX_ERROR_DIFFERS, "function '%s': %s",
 				  function->name, text);
 	}

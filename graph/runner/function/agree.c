@@ -25,9 +25,10 @@ static enum philox_status refuse_answer(const struct philox_function *function,
 }
 
 static enum philox_status name_failure(const struct philox_function *function,
+				       const struct status_message *before,
 				       enum philox_status status)
 {
-	if (!*philox_error_message())
+	if (!status_is_other(before))
 		return status_set(status,
 				  "function '%s': its processes cannot agree: "
 				  "agree() returned %s",
@@ -45,11 +46,11 @@ static enum philox_status ask_others(struct philox_function *function,
 	enum philox_status status;
 	const struct status_message before = status_kept();
 
-	status_set(PHILOX_OK, "%s", "");
 	*answer = UINT32_MAX;
 	status = function->agree(function->user, (uint32_t)wanted, answer);
+	runner_said(function->runner, &before);
 	if (status != PHILOX_OK)
-		return name_failure(function, status);
+		return name_failure(function, &before, status);
 	if (*answer > (uint32_t)wanted)
 		return refuse_answer(function, wanted, *answer);
 	status_restore(&before);

@@ -135,10 +135,11 @@ static void evict(struct recording *recording, const char *why)
 	function->counts.evicted++;
 	runner_post(function, PHILOX_LOG_INFO, "evicted", PHILOX_CALL_NONE,
 		    NULL, 0,
-		    "evicts recording %" PRIu64 " for policy.%s; it was "
+		    "evicts recording %" PRIu64 "%s for policy.%s; it was "
 		    "replayed %" PRIu64 " time%s",
-		    recording->number, why, recording->replays,
-		    status_s(recording->replays));
+		    recording->number,
+		    key_label(recording->key, " of ", "", "").text, why,
+		    recording->replays, status_s(recording->replays));
 	recording_retire(recording, NULL);
 }
 
@@ -220,7 +221,8 @@ static void drop_one(struct philox_function *function, struct key *key)
 {
 	runner_post(function, PHILOX_LOG_INFO, "dropped", PHILOX_CALL_NONE,
 		    NULL, 0,
-		    "forgets a key with %u recording%s, for the limit of keys",
+		    "forgets %s with %u recording%s, for the limit of keys",
+		    key_label(key, "", "a key", "").text,
 		    (unsigned)key->recordings, status_s(key->recordings));
 	if (key->recordings || key->expected.n || key->drop_reason)
 		function->dropped[function->n_dropped++ % DROPPED_KEYS] =

@@ -396,6 +396,17 @@ void reason_add(struct reason *reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
+ * key_words() describes a key, by its label if it has one; "" for one without
+ * bytes. key_label() is "key 'label'" between two texts, or `none` for a key
+ * without a label, or NULL. KEY_JOINT() begins a text about one that has a
+ * label.
+ */
+struct words key_words(const struct key *key);
+struct words key_label(const struct key *key, const char *before,
+		       const char *none, const char *after);
+#define KEY_JOINT(key) key_label(key, "", "", ": ")
+
+/*
  * reason_live() writes it for a call whose recording's memory has a live block:
  * which output of which call is in it.
  */

@@ -85,11 +85,12 @@ enum philox_status inputs_fit(const struct philox_function *function,
 			return status_set(
 				PHILOX_ERROR_INVALID,
 				"function '%s': input '%s' has %zu byte%s, but "
-				"%zu in earlier calls under this key",
+				"%zu in earlier calls under %s",
 				function->name, function->inputs[i].name,
 				call->inputs[i].bytes,
 				status_s(call->inputs[i].bytes),
-				key->inputs[i].bytes);
+				key->inputs[i].bytes,
+				key_label(key, "", "this key", "").text);
 	return PHILOX_OK;
 }
 

@@ -160,7 +160,7 @@ void key_log(const struct philox_function *function, struct key *key,
 	runner_post(function,
 		    about == LOGGED_MOVED ? PHILOX_LOG_INFO
 					  : PHILOX_LOG_WARNING,
-		    event, kind, input, 0, ": %s", text);
+		    event, kind, input, 0, ": %s%s", KEY_JOINT(key).text, text);
 }
 
 void key_refuse(struct philox_function *function, struct key *key,

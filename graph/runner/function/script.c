@@ -175,12 +175,13 @@ static enum philox_status refuse_step(struct run *run, const struct step *step)
 		snprintf(before, sizeof(before), "the end");
 	else
 		describe(function, &script->steps[run->step], before);
-	return run_fail(run,
-			status_set(PHILOX_ERROR_MISMATCH,
-				   "function '%s': step %zu of its body "
-				   "is %s, but was %s in earlier calls "
-				   "under this key",
-				   function->name, run->step, now, before));
+	return run_fail(
+		run, status_set(PHILOX_ERROR_MISMATCH,
+				"function '%s': step %zu of its body "
+				"is %s, but was %s in earlier calls "
+				"under %s",
+				function->name, run->step, now, before,
+				key_label(run->key, "", "this key", "").text));
 }
 
 enum philox_status script_step(struct run *run, const struct step *step)
@@ -211,13 +212,14 @@ enum philox_status script_end(struct run *run)
 	if (!run->comparing || run->step == script->n)
 		return PHILOX_OK;
 	describe(run->function, &script->steps[run->step], next);
-	return run_fail(run,
-			status_set(PHILOX_ERROR_MISMATCH,
-				   "function '%s': its body ends after %zu "
-				   "step%s, but step %zu was %s in earlier "
-				   "calls under this key",
-				   run->function->name, run->step,
-				   status_s(run->step), run->step, next));
+	return run_fail(
+		run, status_set(PHILOX_ERROR_MISMATCH,
+				"function '%s': its body ends after %zu "
+				"step%s, but step %zu was %s in earlier "
+				"calls under %s",
+				run->function->name, run->step,
+				status_s(run->step), run->step, next,
+				key_label(run->key, "", "this key", "").text));
 }
 
 void script_forget(struct run *run)

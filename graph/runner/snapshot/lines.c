@@ -88,6 +88,11 @@ const struct field text_key_fields[] = {
 	{FIELD(TEXT, struct text_key, refused, "refused")},
 	FIELDS_END};
 
+/* Of a key that has one. */
+const struct field text_label_fields[] = {
+	{FIELD(TEXT, struct text_key, label, NULL), .name = "label"},
+	FIELDS_END};
+
 const struct field text_recording_fields[] = {
 	{NUMBER(text_recording, NULL, number), .name = "number", .least = 1},
 	{NUMBER(text_recording, "key", key)},
@@ -161,7 +166,12 @@ static void write_key_line(FILE *out, size_t index, const struct text_key *key)
 	fprintf(out, "key %zu size %zu%s", index + 1, key->size,
 		key->size ? " " : "");
 	text_write_bytes(out, key->bytes, key->size);
-	fields_write_line(out, "", text_key_fields, key);
+	fields_write(out, text_key_fields, key, 0);
+	if (*key->label) {
+		fputs(" label", out);
+		fields_write(out, text_label_fields, key, 0);
+	}
+	fputc('\n', out);
 }
 
 static void write_source(FILE *out, const struct text_source *source)

@@ -165,6 +165,7 @@ static void copy_key(struct text_copying *copying, const struct key *key,
 	}
 	memcpy(to->bytes, key->bytes, key->size);
 	to->size = key->size;
+	memcpy(to->label, key->label, sizeof(to->label));
 	to->calls = key->calls;
 	to->warmups = key->warmups;
 	to->dry = key->dry;

@@ -28,7 +28,7 @@
  *       agreed 0
  *   verified 0 differed 0 unverified 0
  *   kept dropped 0 evicted 0 unplayed 0 bytes 4096 pool 0 copies 0
- *   reason "its inputs moved: input 'x' from 0x.."
+ *   reason "its inputs moved: input 'x' from 0x.. to 0x.."
  *   input "x" static flags 0 alignment 16 elements 3 origin "model.c:12"
  *   output "y" elements 3 origin ""
  *   key 1 size 2 0a00 calls 9 warm-ups 0 dry 0 wait 0 refused ""
@@ -88,17 +88,17 @@
  *                     As in struct philox_function_stats.
  *  reason TEXT        Why the last call that ran the body did so, "" if there was
  *                     none. What is no number of this text is left out of it:
- *                     addresses are "0x..", blocks "block #",
- *                     and of inputs that moved only the first is named.
+ *                     addresses are "0x..", blocks "block #".
  *  input NAME static|copied|automatic flags F alignment A elements E origin O
  *  output NAME elements E origin O
  *  value NAME bytes B
  *                     As described; numbered from 1 in this order.
- *  key K size S [HEX] calls C warm-ups W dry D wait N refused TEXT
+ *  key K size S [HEX] calls C warm-ups W dry D wait N refused TEXT [label L]
  *                     In order of making, from 1: its S bytes; calls that
  *                     succeeded; warm-ups that are to come; calls until
  *                     recording is tried again, or `never`, and why the last
- *                     one was refused, in the words of `reason`.
+ *                     one was refused, in the words of `reason`. A label
+ *                     that calls have given it.
  *  recording N key K replays R by call|prepare bytes B passes P writes W
  *      ranges G       In order of N, which counts those of the runner from 1.
  *                     Bytes are those of struct philox_function_stats; W are
@@ -193,6 +193,7 @@ struct text_part {
 struct text_key {
 	unsigned char *bytes;
 	size_t size;
+	char label[64]; /* "": none */
 	uint64_t calls;
 	uint32_t warmups, dry, wait;
 	char refused[TEXT_REASON];
@@ -354,7 +355,8 @@ struct runner_text {
 #define TEXT_COUNTS 6
 extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
 extern const struct field text_runner_fields[], text_function_fields[],
-	text_reason_fields[], text_key_fields[], text_recording_fields[],
+	text_reason_fields[], text_key_fields[], text_label_fields[],
+	text_recording_fields[],
 	text_source_fields[], text_copied_fields[], text_range_fields[],
 	text_live_fields[], text_ticket_fields[], text_kept_fields[],
 	text_loads_fields[], text_spent_fields[],

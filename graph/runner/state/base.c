@@ -35,6 +35,13 @@ enum philox_status runner_release(struct philox_runner *runner,
 	return status;
 }
 
+void runner_said(struct philox_runner *runner,
+		 const struct status_message *before)
+{
+	if (status_is_other(before))
+		runner->said = status_kept();
+}
+
 uint64_t runner_time(void)
 {
 	return clock_now();

@@ -194,7 +194,9 @@ enum logged {
 	LOGGED_REFUSED = 8,
 	LOGGED_UNVERIFIED = 16,
 	LOGGED_RANDOM = 32,
-	LOGGED_AGREED = 64
+	LOGGED_AGREED = 64,
+	LOGGED_LABEL = 128,
+	LOGGED_OVERLAP = 256
 };
 
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
@@ -234,6 +236,7 @@ struct key {
 			     function that it calls was destroyed */
 	int holds; /* outputs of its recordings are live: for bounds_keep() */
 	unsigned logged;   /* enum logged: decisions that were logged */
+	char label[64];    /* of the first call that gave one; "": none did */
 	char refused[256]; /* why recording waits */
 	const char
 		*drop_reason; /* why a recording was dropped, and none was made
@@ -520,6 +523,8 @@ struct philox_runner {
 	struct philox_function_stats traced; /* of the function of the call on
 						 its way, as it began */
 	struct philox_pool_session *stuck;   /* that could not be ended */
+	struct status_message said; /* the message, if the call on its way goes
+				       well: of the last one that failed */
 	int unrecorded; /* the call on its way is eager for such a reason */
 	struct unrecorded_ticket
 		tickets[UNRECORDED_TICKETS]; /* the latest of them */
@@ -589,6 +594,13 @@ enum philox_status runner_lock(struct philox_runner *runner);
 enum philox_status runner_release(struct philox_runner *runner,
 				  enum philox_status status);
 int runner_is_here(const struct philox_runner *runner);
+
+/*
+ * runner_said() notes the message that a callback of the user has left, if that
+ * is another one than `before`: a call in it has failed.
+ */
+void runner_said(struct philox_runner *runner,
+		 const struct status_message *before);
 
 /* runner_kind() returns a kind's name; NULL: that of PHILOX_CALL_NONE. */
 const char *runner_kind(enum philox_call_kind kind);

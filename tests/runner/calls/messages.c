@@ -6,8 +6,8 @@
 
 #define REASON(layer) philox_function_reason((layer)->function)
 
-#define BEGINS(text, begin)                                              \
-	cr_assert(strncmp((text), (begin), strlen(begin)) == 0,          \
+#define BEGINS(text, begin)                                     \
+	cr_assert(strncmp((text), (begin), strlen(begin)) == 0, \
 		  "\"%s\" does not begin with \"%s\"", (text), (begin))
 #define CONTAINS(text, part) \
 	cr_assert(strstr((text), (part)), "not in \"%s\": %s", (text), (part))
@@ -73,9 +73,9 @@ static enum philox_status one_block(void *user, struct philox_run *run)
 	status = philox_run_alloc(run, 1024, 0, "y", &y);
 	if (status == PHILOX_OK)
 		status = philox_run_output(run, 0, y, 512);
-	return status == PHILOX_OK ? philox_run_output(run, 1,
-						       (char *)y + 512, 512)
-				   : status;
+	return status == PHILOX_OK
+		       ? philox_run_output(run, 1, (char *)y + 512, 512)
+		       : status;
 }
 
 RUNNER_PROMISE(runner_messages, count_the_outputs_that_share_a_block)
@@ -301,4 +301,158 @@ RUNNER_PROMISE(runner_messages, describe_inputs_of_a_replay_that_differs_so_too)
 	      "'step') from 0x");
 	release_outputs(&layer, &from[0]);
 	release_outputs(&layer, &from[1]);
+}
+
+/* --- labels of keys ------------------------------------------------------- */
+
+static struct layer_call labelled(struct layer *layer, const void *x,
+				  uint32_t key, const char *label)
+{
+	struct layer_call call = new_call(layer, x, key);
+
+	call.call.label = label;
+	OK(try_call(layer, &call));
+	return call;
+}
+
+/* A function whose key has a label, after a call that was not replayed. */
+static void make_labelled(struct fixture *f, struct philox_runner *r,
+			  struct layer *layer)
+{
+	struct philox_function_desc options = layer_options("step", layer);
+	static struct philox_input_desc x = {.name = "x"};
+	const struct philox_input_desc x = {.name = "x",
+					    .kind = PHILOX_INPUT_STATIC};
+	uint32_t *place[2] = {make_words(f, 3), make_words(f, 3)};
+	struct layer_call call;
+
+	options.inputs = &x;
+	make_function_of(layer, r, &options);
+	for (int i = 0; i < 4; i++) {
+		call = labelled(layer, place[i == 3], 1,
+				i == 1 ? "batch 32" : NULL);
+		release_outputs(layer, &call);
+	}
+}
+
+RUNNER_PROMISE(runner_messages, have_the_label_that_a_key_was_given)
+{
+	struct layer layer = make_layer(f, r, "step");
+	struct layer_call call;
+	char *text;
+
+	log_texts(f);
+	make_labelled(f, r, &layer);
+	BEGINS(REASON(&layer), "key 'batch 32': its inputs moved: input 'x' ");
+	LOGGED("function 'step': key 'batch 32': its inputs moved: input 'x' ");
+	LOGGED("function 'step' is recorded: key 'batch 32': its inputs moved");
+	call = new_call(&layer, f->scratch, 1);
+	call.x.bytes = 4;
+	SAYS(try_call(&layer, &call), PHILOX_ERROR_INVALID,
+	     "function 'step': input 'x' has 4 bytes, but 128 in earlier calls "
+	     "under key 'batch 32'");
+	OK(philox_runner_snapshot_text(r, &text, NULL));
+	CONTAINS(text,
+		 "\nkey 1 size 4 01000000 calls 4 warm-ups 0 dry 0 wait 0 "
+		 "refused \"\" label \"batch 32\"\n");
+	CONTAINS(text, "\nreason \"key 'batch 32': its inputs moved: input 'x' "
+		       "from 0x.. to 0x..");
+	free(text);
+}
+
+RUNNER_PROMISE(runner_messages, keep_the_first_label_of_a_key_and_say_so_once)
+{
+	struct layer layer = make_layer(f, r, "step");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	make_labelled(f, r, &layer);
+	log_texts(f);
+	for (int i = 0; i < 3; i++) {
+		call = labelled(&layer, x, 1, i ? "batch 64" : "batch 32");
+		release_outputs(&layer, &call);
+	}
+	cr_assert_eq(
+		times_in(logged_texts(),
+			 "label|-|-|function 'step': key 'batch 32' is "
+			 "called with label 'batch 64', and keeps its own"),
+		1, "%s", logged_texts());
+	cr_assert_eq(times_in(logged_texts(), "label|"), 1);
+}
+
+/* A caller that was compiled with the struct's first version gives none. */
+RUNNER_PROMISE(runner_messages, read_no_label_of_an_older_caller)
+{
+	struct layer layer = make_layer(f, r, "step");
+	struct layer_call call;
+	char *text;
+
+	make_function(&layer, r, "step");
+	call = new_call(&layer, make_words(f, 3), 1);
+	call.call.size = offsetof(struct philox_call, label);
+	call.call.label = "of an old caller";
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+	OK(philox_runner_snapshot_text(r, &text, NULL));
+	cr_assert_not(strstr(text, "label"), "%s", text);
+	free(text);
+}
+
+RUNNER_PROMISE(runner_messages, refuse_a_label_that_cannot_be_shown)
+{
+	struct layer layer = make_layer(f, r, "step");
+	struct layer_call call;
+	char label[65];
+
+	make_function(&layer, r, "step");
+	call = new_call(&layer, make_words(f, 3), 1);
+	memset(label, 'a', 64);
+	label[64] = '\0';
+	call.call.label = label;
+	SAYS(try_call(&layer, &call), PHILOX_ERROR_INVALID,
+	     "function 'step': label has more than 63 bytes");
+	call.call.label = "two\nlines";
+	SAYS(try_call(&layer, &call), PHILOX_ERROR_INVALID,
+	     "function 'step': label has a control character, 0x0a, after "
+	     "'two'");
+	call.call.label = label + 1;
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+}
+
+/* --- replays that overwrite what they read -------------------------------- */
+
+/* z is written before x is read. */
+static enum philox_status overwriting(struct act *act, struct props *props)
+{
+	TRY_(philox_memory_set(act->f->device, props->stream, props->out[1], 1,
+			       ACT_BYTES));
+	return prop_copy(act, props, props->out[0], props->in[0]);
+}
+
+RUNNER_PROMISE(runner_messages, name_an_input_that_its_replay_overwrites)
+{
+	struct act act = new_act(f, r, overwriting);
+	uint32_t *z;
+
+	act.n_outputs = 2;
+	act.n_uses = 0;
+	act.inputs[0].kind = PHILOX_INPUT_STATIC;
+	act.inputs[0].origin = NULL;
+	act.in[0].address = make_words(f, 3);
+	act.policy.differs = PHILOX_DIFFERS_ERROR;
+	make_act(&act, "act");
+	play_act(&act, PHILOX_CALL_WARMUP);
+	z = act.out[1].address;
+	act.in[0].address = z;
+	play_act(&act, PHILOX_CALL_RECORD);
+	cr_assert_eq(act.out[1].address, z, "z is not where it was");
+	OK(philox_memory_set(f->device, f->stream, z, 3, ACT_BYTES));
+	log_texts(f);
+	FAILS(call_act(&act), PHILOX_ERROR_DIFFERS);
+	NAMES("output 'y' (act.c:2): element 0 of 32 is 16843009 (0x01010101), "
+	      "and should be 50529027 (0x03030303); input 'x' overlaps output "
+	      "'z', which overwrites it");
+	LOGGED("overlap|replay|x|function 'act': input 'x' overlaps output "
+	       "'z', which overwrites it\n");
 }
