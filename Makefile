@@ -113,6 +113,7 @@ PEERS := $(BUILD)/peers/pytorch.py $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123
 
 HEADERS := include/philox.h $(sort $(wildcard include/philox/*.h))
 SOURCE  := $(BUILD)/generated/kernel_source.h
+SAID    := $(BUILD)/generated/said_calls.h
 INNER   := $(BUILD)/inner.a
 STATIC  := $(BUILD)/libphilox.a
 SHARED  := $(BUILD)/libphilox.so.$(VERSION)
@@ -263,6 +264,14 @@ $(SOURCE): lib/base/source.awk $(HEADERS)
 	$(Q)awk -f $< include/philox/kernel.h >$@
 
 $(call objects,lib/base/source.c): $(SOURCE)
+
+# Calls of tests, with a check of what they leave in philox_error_message()
+$(SAID): tests/support/said.awk $(HEADERS)
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)awk -f $< $(HEADERS) >$@
+
+$(TEST_OBJS) $(STRESS_OBJS) $(HELPER_OBJS): | $(SAID)
 
 $(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
 	$(archive)

@@ -129,6 +129,7 @@ free_context:
  */
 enum philox_status philox_context_destroy(struct philox_context *context)
 {
+	struct status_message kept;
 	struct philox_device *device;
 	const char *before;
 	enum philox_status status;
@@ -145,8 +146,10 @@ enum philox_status philox_context_destroy(struct philox_context *context)
 	rows_finish(context);
 	device_within(before);
 	journal_finish(context);
+	kept = status_kept();
 	philox_context_check(context,
 			     NULL); /* logs, and the log may call philox */
+	status_restore(&kept);
 	device_within(__func__);
 	destroy_graphs(context->graphs);
 	device_within(before);

@@ -180,6 +180,7 @@ static enum philox_status record_end(const struct philox_pass *pass,
 static void give_block(const struct philox_pass *pass, struct cell_block *block)
 {
 	const struct philox_region *region = pass->region;
+	const struct status_message kept = status_kept();
 	enum philox_status status = record_end(pass, block);
 
 	if (status == PHILOX_OK) {
@@ -194,6 +195,7 @@ static void give_block(const struct philox_pass *pass, struct cell_block *block)
 		 "region '%s': the end of a pass could not be recorded (%s); "
 		 "its cells are not used again",
 		 region->name, status_bare());
+	status_restore(&kept);
 }
 
 void cells_give(struct philox_pass *pass)

@@ -468,12 +468,15 @@ enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
 /* A capture that is over has nothing left to abort. */
 enum philox_status passes_abort(struct philox_pass *pass)
 {
+	const struct status_message kept = status_kept();
 	struct capture *capture;
 	struct captured_pass *captured;
 	enum philox_status status = find_captured(pass, &capture, &captured);
 
-	if (!capture)
+	if (!capture) {
+		status_restore(&kept);
 		return PHILOX_OK;
+	}
 	if (status != PHILOX_OK)
 		return status;
 	captured->phase = CAPTURED_ABORTED;

@@ -102,6 +102,18 @@ static int walk_meet_all(struct walk *walk, const device_node *nodes, size_t n)
 	return 1;
 }
 
+/* Whether the device tells what a node depends on; it need not say why not. */
+static int deps_known(struct philox_device *device, device_node node,
+		      device_node *deps, size_t *n)
+{
+	const struct status_message kept = status_kept();
+
+	if (device_node_deps(device, node, deps, n) == PHILOX_OK)
+		return 1;
+	status_restore(&kept);
+	return 0;
+}
+
 /* Goes on to what the next node depends on; 0 if that cannot be known. */
 static int walk_on(struct walk *walk)
 {
@@ -109,13 +121,12 @@ static int walk_on(struct walk *walk)
 	size_t n = ORDER_TIPS;
 	int known;
 
-	if (device_node_deps(walk->device, node, few, &n) != PHILOX_OK)
+	if (!deps_known(walk->device, node, few, &n))
 		return 0;
 	if (n <= ORDER_TIPS)
 		return walk_meet_all(walk, few, n);
 	many = malloc(n * sizeof(*many));
-	known = many &&
-		device_node_deps(walk->device, node, many, &n) == PHILOX_OK &&
+	known = many && deps_known(walk->device, node, many, &n) &&
 		walk_meet_all(walk, many, n);
 	free(many);
 	return known;
@@ -232,7 +243,7 @@ static int is_before_first(struct philox_device *device,
 	size_t n = ORDER_TIPS;
 
 	if (tips->n > ORDER_TIPS ||
-	    device_node_deps(device, first->node, before, &n) != PHILOX_OK ||
+	    !deps_known(device, first->node, before, &n) ||
 	    n > ORDER_TIPS)
 		return 0;
 	for (size_t i = 0; i < tips->n; i++)

@@ -474,14 +474,18 @@ static enum philox_status begin_adopting(struct philox_context *context,
 					 philox_native_exec exec,
 					 struct philox_graph **made)
 {
+	const struct status_message kept = status_kept();
 	struct capture *capture;
 	enum philox_status status;
 
 	context_lock(context);
 	status = find_unadopted(context->graphs, id, &capture);
 	if (status == PHILOX_ERROR_NOT_FOUND &&
-	    !capture_was_dropped(context->graphs, id))
+	    !capture_was_dropped(context->graphs, id)) {
 		status = find_session(context->graphs, id);
+		if (status == PHILOX_OK)
+			status_restore(&kept);
+	}
 	if (status == PHILOX_OK)
 		status = check_handles(context, native, exec);
 	if (status == PHILOX_OK)

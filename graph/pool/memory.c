@@ -242,13 +242,16 @@ void pools_give_back(struct philox_context *context,
 {
 	struct graph_context *graphs = context->graphs;
 	struct philox_pool *pool;
+	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode;
 	int recorded =
 		atomic_load_explicit(&context->recorded, memory_order_relaxed);
 
 	if (check_captures(context) != PHILOX_OK ||
-	    device_relaxed_begin(context->device, &mode) != PHILOX_OK)
+	    device_relaxed_begin(context->device, &mode) != PHILOX_OK) {
+		status_restore(&kept);
 		return;
+	}
 	if (recorded)
 		context_lock(context);
 	pthread_mutex_lock(&graphs->pools_lock);
@@ -259,6 +262,7 @@ void pools_give_back(struct philox_context *context,
 	if (recorded)
 		context_unlock(context);
 	device_relaxed_end(context->device, mode, PHILOX_OK);
+	status_restore(&kept);
 }
 
 void pools_list(struct philox_context *context, char *text, size_t size)

@@ -249,7 +249,6 @@ static const char *why_text(enum verify_why why)
 		       "differ";
 	case VERIFY_UNWRITTEN:
 		return "it reads memory that was not written";
-	case VERIFY_OVERLAP:
 	case VERIFY_UNKNOWN:
 		break;
 	}
@@ -271,14 +270,11 @@ enum philox_status verify_explain(struct verify *verify,
 	status = find_why(verify, why);
 	if (status != PHILOX_OK && !verify->lacking)
 		return status;
-	if (verify->overlap)
-		*why = VERIFY_OVERLAP;
 	if (!item)
 		return PHILOX_OK;
 	status = describe(verify, &found, place, what);
 	if (status != PHILOX_OK)
 		return status;
-	snprintf(text, VERIFY_TEXT, "%s; %s", what,
-		 verify->overlap ? verify->overlap : why_text(*why));
+	snprintf(text, VERIFY_TEXT, "%s; %s", what, why_text(*why));
 	return PHILOX_OK;
 }

@@ -160,7 +160,6 @@ enum verify_why {
 	VERIFY_FROZEN,
 	VERIFY_RANDOM,    /* the eager form is not deterministic */
 	VERIFY_UNWRITTEN, /* it reads what nobody has written */
-	VERIFY_OVERLAP,   /* it reads what it overwrites: `overlap` says what */
 	VERIFY_UNKNOWN    /* there was no memory to find out */
 };
 
@@ -170,7 +169,6 @@ struct verify {
 	struct philox_pool *pool;
 	struct philox_pool_session *session;
 	philox_stream stream;
-	const char *overlap; /* of what the graph reads and writes; NULL: none */
 	/* runs the eager form, and sets the copies of items of this turn */
 	enum philox_status (*run)(struct verify *verify);
 	void *user;

@@ -88,7 +88,8 @@ PHILOX_API const char *philox_status_text(enum philox_status status);
  * message alone, whatever it had to try twice. The message says what failed,
  * and on which operator, region, ticket, graph or device. It is never NULL, and
  * "" before the first failure. The string belongs to the thread and is valid
- * until its next failing call.
+ * until its next failing call. A callback that is called by a call which has
+ * failed already may find that call's message.
  */
 PHILOX_API const char *philox_error_message(void);
 

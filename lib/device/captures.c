@@ -46,11 +46,15 @@ enum philox_status device_relaxed_begin(struct philox_device *device,
 static enum philox_status put_back(struct philox_device *device,
 				   enum philox_capture_mode before)
 {
+	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode = before;
+	enum philox_status status = philox_capture_exchange_mode(device, &mode);
 
-	if (philox_capture_exchange_mode(device, &mode) == PHILOX_OK)
-		return PHILOX_OK;
-	return philox_capture_exchange_mode(device, &before);
+	if (status != PHILOX_OK)
+		status = philox_capture_exchange_mode(device, &before);
+	if (status == PHILOX_OK)
+		status_restore(&kept);
+	return status;
 }
 
 enum philox_status device_relaxed_end(struct philox_device *device,

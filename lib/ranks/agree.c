@@ -47,13 +47,13 @@ struct asking {
 static enum philox_status call_gather(const struct asking *asking,
 				      const void *mine, size_t size, void *all)
 {
-	enum philox_status status;
+	const struct status_message before = status_kept();
+	enum philox_status status =
+		asking->gather(asking->user, mine, size, all);
 
-	status_set(PHILOX_OK, "%s", "");
-	status = asking->gather(asking->user, mine, size, all);
 	if (status == PHILOX_OK)
 		return status;
-	if (*philox_error_message())
+	if (status_is_other(&before))
 		return status_prefix(status, "the ranks cannot be compared: ");
 	return status_set(status,
 			  "the ranks cannot be compared: gather() returned %s",

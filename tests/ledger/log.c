@@ -632,6 +632,7 @@ static void talk(void *user, const struct philox_log_entry *entry)
 	if (talker->depth > 0)
 		return;
 	talker->depth++;
+	said_anything(); /* of the call that is reported */
 	OK(philox_region_pending_count(talker->region, &count));
 	made = forward(talker->f, talker->region);
 	backward(talker->f, &made, 0);
@@ -639,6 +640,7 @@ static void talk(void *user, const struct philox_log_entry *entry)
 				   &pass),
 	      PHILOX_ERROR_INVALID);
 	OK(philox_context_check(talker->f->context, NULL));
+	said_anything();
 	talker->depth--;
 }
 

@@ -203,7 +203,6 @@ struct replay_check {
 	int asked;      /* other processes verify theirs, too */
 	size_t *pieces; /* of each input: the memory that it is in, from 1 */
 	struct words *origins; /* of each input that has none in its descriptor */
-	char overlap[400]; /* of an input and what the replay writes; "": none */
 	int reruns;
 	int fell_back; /* the caller has got what the body made */
 };

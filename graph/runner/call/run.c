@@ -131,12 +131,14 @@ enum philox_status run_body(struct run *run)
 	struct philox_function *function = run->function;
 	enum philox_status status;
 	const struct status_message before = status_kept();
+	const struct status_message said = run->runner->said;
 
 	function->counts.bodies++;
+	status_restore(&said);
 	callback_enter(&run->callback);
 	status = function->body(function->user, &run->callback);
 	callback_leave(&run->callback);
-	runner_said(run->runner, &before);
+	runner_said(run->runner, &said);
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
 		status = run->status;
@@ -150,7 +152,7 @@ enum philox_status run_body(struct run *run)
 			status = run_outputs_whole(run);
 	}
 	if (status != PHILOX_OK)
-		return run_name_function(run, &before, status);
+		return run_name_function(run, &said, status);
 	status_restore(&before);
 	return PHILOX_OK;
 }

@@ -228,81 +228,6 @@ static void *copy_of(const struct replay_check *check, uint32_t input)
 		(char *)memory->real);
 }
 
-/* --- overlap: what a replay reads and overwrites -------------------------- */
-
-/*
- * No input is in memory that its recording writes, but one whose memory was
- * given out again: an output that was released, or other memory of the pool.
- */
-static int is_overwritten(const struct recording *recording,
-			  const struct philox_call_input *input)
-{
-	const uintptr_t begin = (uintptr_t)input->address;
-	size_t i = 0;
-
-	while (i < recording->n_ranges &&
-	       (recording->ranges[i].end <= begin ||
-		recording->ranges[i].begin >= begin + input->bytes))
-		i++;
-	return input->bytes && i < recording->n_ranges;
-}
-
-/* The output of a recording that an input shares memory with; NULL: none. */
-static const struct philox_output_desc *output_over(
-	const struct recording *recording,
-	const struct philox_call_input *input)
-{
-	const uintptr_t begin = (uintptr_t)input->address;
-
-	for (size_t i = 0; i < recording->function->n_outputs; i++) {
-		const struct run_output *output = &recording->outputs[i].place;
-		const uintptr_t at = (uintptr_t)output->address;
-
-		if (at < begin + input->bytes && at + output->bytes > begin)
-			return &recording->function->outputs[i];
-	}
-	return NULL;
-}
-
-static void describe_overlap(struct replay_check *check, size_t index)
-{
-	const struct recording *recording = check->recording;
-	const struct philox_function *function = recording->function;
-	const struct philox_output_desc *output =
-		output_over(recording, &check->request->call->inputs[index]);
-	const struct words words = input_words(
-		function, index, input_slot(function->runner, index));
-
-	if (output)
-		snprintf(check->overlap, sizeof(check->overlap),
-			 "%s overlaps output '%.60s', which overwrites it",
-			 words.text, output->name);
-	else
-		snprintf(
-			check->overlap, sizeof(check->overlap),
-			"%s is in memory of its recording, which overwrites it",
-			words.text);
-	check->verify.overlap = check->overlap;
-}
-
-/* What a replay overwrites is told, whether its results differ for it or not. */
-static void note_overlap(struct replay_check *check)
-{
-	struct recording *recording = check->recording;
-	const struct philox_call *call = check->request->call;
-	size_t i = 0;
-
-	while (i < call->n_inputs &&
-	       !is_overwritten(recording, &call->inputs[i]))
-		i++;
-	if (i == call->n_inputs)
-		return;
-	describe_overlap(check, i);
-	key_log(recording->function, recording->key, LOGGED_OVERLAP, "overlap",
-		PHILOX_CALL_REPLAY, recording->function->inputs[i].name,
-		check->overlap);
-}
-
 /* --- body: the body of a replay that is verified -------------------------- */
 
 static enum philox_status place_input(struct replay_check *check,
@@ -626,7 +551,6 @@ static enum philox_status reserve_all(struct replay_check *check)
 	verify->run = run_for_check;
 	verify->user = check;
 	verify->agree = function->agree ? agree_to_explain : NULL;
-	note_overlap(check);
 	status = verify_open(verify);
 	return status == PHILOX_OK ? keep_mutated(check) : status;
 }
@@ -709,8 +633,7 @@ static enum philox_status act(struct replay_check *check, enum verify_why why,
 	struct philox_function *function = check->recording->function;
 
 	if (function->policy.differs == PHILOX_DIFFERS_ERROR) {
-		check->recording->spoiled =
-			why != VERIFY_RANDOM && why != VERIFY_OVERLAP;
+		check->recording->spoiled = why != VERIFY_RANDOM;
 		return status_set(PHILOX_ERROR_DIFFERS, "function '%s': %s",
 				  function->name, text);
 	}

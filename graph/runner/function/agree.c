@@ -46,11 +46,14 @@ static enum philox_status ask_others(struct philox_function *function,
 	enum philox_status status;
 	const struct status_message before = status_kept();
 
+	const struct status_message said = function->runner->said;
+
 	*answer = UINT32_MAX;
+	status_restore(&said);
 	status = function->agree(function->user, (uint32_t)wanted, answer);
-	runner_said(function->runner, &before);
+	runner_said(function->runner, &said);
 	if (status != PHILOX_OK)
-		return name_failure(function, &before, status);
+		return name_failure(function, &said, status);
 	if (*answer > (uint32_t)wanted)
 		return refuse_answer(function, wanted, *answer);
 	status_restore(&before);

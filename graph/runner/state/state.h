@@ -195,8 +195,7 @@ enum logged {
 	LOGGED_UNVERIFIED = 16,
 	LOGGED_RANDOM = 32,
 	LOGGED_AGREED = 64,
-	LOGGED_LABEL = 128,
-	LOGGED_OVERLAP = 256
+	LOGGED_LABEL = 128
 };
 
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */

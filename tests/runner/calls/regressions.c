@@ -204,6 +204,7 @@ static unsigned to_fail;
 static void fail_again(void *user, const struct philox_log_entry *entry)
 {
 	(void)user;
+	said_anything(); /* the call has failed */
 	if (entry->level == PHILOX_LOG_ERROR && to_fail && to_fail--)
 		OK(philox_device_fail(failing, "event_record", 1,
 				      PHILOX_ERROR_DEVICE));

@@ -16,6 +16,7 @@ static void release_saved(void *user, philox_stream stream)
 	struct philox_runner *r = saved->layer->runner;
 	void *data;
 
+	said_anything();
 	OK(philox_output_check(r, &saved->call.outputs[0]));
 	OK(philox_output_set_data(r, &saved->call.outputs[0], saved));
 	OK(philox_output_get_data(r, &saved->call.outputs[0], &data));
@@ -28,6 +29,7 @@ static void release_saved(void *user, philox_stream stream)
 		FAILS(philox_output_check(r, output), PHILOX_ERROR_STALE);
 	}
 	saved->released++;
+	said_anything();
 }
 
 /* The ticket of a body that fails is released; its context is released in the
@@ -159,6 +161,7 @@ static void try_everything(void *user, philox_stream stream)
 	const struct layer_call *tied = busy->tied, *loose = busy->loose;
 	enum philox_status status;
 
+	said_anything();
 	if (busy->within) {
 		FAILS(try_call(forth, &call), PHILOX_ERROR_BUSY);
 		FAILS(try_prepare(forth, &call, 1, NULL), PHILOX_ERROR_BUSY);
@@ -180,6 +183,7 @@ static void try_everything(void *user, philox_stream stream)
 			     busy->other.ticket));
 	OK(philox_output_release(r, stream, &loose->outputs[1]));
 	busy->released++;
+	said_anything();
 }
 
 RUNNER_PROMISE(runner_releases, may_use_outputs_but_make_no_call)

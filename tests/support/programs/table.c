@@ -369,10 +369,12 @@ static void release_saved(void *user, philox_stream stream)
 	const struct handle *handle = saved->handle;
 	struct philox_runner *runner = game->runners[handle->runner];
 
+	said_anything();
 	if (handle->used && handle->attached == saved->serial &&
 	    philox_output_release(runner, stream, &handle->output) != PHILOX_OK)
 		GOES(game,
 		     philox_output_release(runner, stream, &handle->output));
+	said_anything();
 	free(saved);
 }
 
