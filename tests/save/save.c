@@ -13,7 +13,7 @@
 /* --- contexts to save ----------------------------------------------------- */
 
 /* Names that need escapes, in an order other than that of their bytes. */
-#define ODD_NAME "layer \"1\" \\ of\nm\xc3\xbcnchen"
+#define ODD_NAME "layer \"1\" \\ of m\xc3\xbcnchen"
 
 struct world {
 	struct philox_context *context;

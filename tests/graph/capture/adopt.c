@@ -355,7 +355,7 @@ PROMISE(adopt, refuses_calls_that_are_not_allowed_in_it)
 	end_scene(f, &scene);
 }
 
-GRAPH_PROMISE(adopt, a_region_may_be_made_and_seeded_in_it)
+GRAPH_PROMISE(adopt, a_region_may_be_made_in_it_and_seeded_after_it)
 {
 	struct scene scene = make_scene(f);
 	struct philox_generator *root = philox_context_generator(f->context);
@@ -365,10 +365,10 @@ GRAPH_PROMISE(adopt, a_region_may_be_made_and_seeded_in_it)
 	record_begin(f);
 	born = make_region(f, "born in a capture");
 	captured_forward(f, born, 0, scene.array);
-	OK(philox_generator_seed(root, 8));
 	OK(philox_generator_advance(root, 4, NULL));
 	PENDING(born, 0);
 	graph = record_end(f);
+	OK(philox_generator_seed(root, 8));
 	SAME(launch_forward(f, graph, born, scene.array).saw,
 	     predict(8, "born in a capture", 0), "the seed at launch counts");
 	scene.before = look(f, scene.region);

@@ -768,7 +768,7 @@ RUNNER_PROMISE(runner_plan, says_where_its_memory_is_not_to_be_had)
 			      PHILOX_ERROR_MEMORY));
 	again_load(&then, f, r);
 	LOGGED("plan|-|-|runner 'runner' has a plan of 1 function, 1 key and 1 "
-	       "recording\n");
+	       "recording");
 	LOGGED("plan|-|-|runner 'runner' cannot take the memory of its plan "
 	       "ahead: ");
 	cr_assert_str_eq(philox_error_message(), "");

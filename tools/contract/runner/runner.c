@@ -243,9 +243,10 @@ static void kept_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(stage_call(&stage, &kept));
 	EXPECT_PART(stage_was(c, &stage, &kept, PHILOX_CALL_REPLAY));
 	rig->next++;
-	for (unsigned i = 0; i < 3; i++)
-		EXPECT_PART(stage_forward(c, &stage, x, 0x42, PHILOX_CALL_EAGER,
-					  &ticket));
+	for (unsigned i = 0; i < 3; i++) /* beside it */
+		EXPECT_PART(stage_forward(
+			c, &stage, x, 0x42,
+			i ? PHILOX_CALL_REPLAY : PHILOX_CALL_RECORD, &ticket));
 	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
 	EXPECT_BYTES(rig->at.stream, kept.outputs[1].address, 0x42,
 		     STAGE_BYTES);
@@ -288,7 +289,7 @@ static void tied_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket,
 					    PHILOX_PASS_RETAIN, 2));
 	EXPECT_PART(
-		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_EAGER, &ticket));
+		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_RECORD, &ticket));
 	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
 	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket, 0, 2));
 	EXPECT_ERROR(STALE,
