@@ -395,15 +395,16 @@ enum philox_status form_backward_begin(struct philox_run *run,
 /* --- the eager form ----------------------------------------------------------- */
 
 static enum philox_status name_graph(const struct philox_graph *graph,
+				     const struct status_message *before,
 				     enum philox_status status)
 {
 	const char *why = philox_error_message();
 
-	if (status == PHILOX_OK || strncmp(why, "'", 1) == 0)
-		return status;
-	if (!*why)
+	if (status != PHILOX_OK && !status_is_other(before))
 		return status_set(status, "'%s': its eager form returned %s",
 				  graph->name, philox_status_name(status));
+	if (status == PHILOX_OK || strncmp(why, "'", 1) == 0)
+		return status;
 	return status_prefix(status, "'%s', its eager form: ", graph->name);
 }
 
@@ -411,12 +412,12 @@ static enum philox_status run_callback(struct verify *verify)
 {
 	const struct philox_verify_desc *options = verify->options;
 	struct philox_run *callback = &verify->callback;
+	const struct status_message before = status_kept();
 	enum philox_status status;
 
 	callback->kind = CALLBACK_FORM;
 	callback_begin(callback, verify->graph->context);
 	callback_enter(callback);
-	status_set(PHILOX_OK, "%s", "");
 	status = options->eager(options->user, callback);
 	if (status == PHILOX_OK)
 		status = check_whole(verify);
@@ -425,7 +426,7 @@ static enum philox_status run_callback(struct verify *verify)
 		callback_give_cells(&callback->passes[i]);
 	callback_end(callback);
 	if (status != PHILOX_OK)
-		return name_graph(verify->graph, status);
+		return name_graph(verify->graph, &before, status);
 	for (size_t i = 0; verify->turn && i < options->n_arrays; i++)
 		verify->items[i].copies[1] = verify->memory[i].copies[1];
 	return PHILOX_OK;
