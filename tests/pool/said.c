@@ -46,3 +46,18 @@ POOL_PROMISE(pool_said, nothing_by_an_allocation_that_others_give_memory_to)
 	OK(philox_device_limit_memory(f->device, 0));
 	f->injected = 1; /* calls that failed are no leaks */
 }
+
+/* No pass of it is known: it is looked for among captures first. */
+POOL_PROMISE(pool_said, nothing_by_a_graph_of_a_capture_without_passes)
+{
+	struct philox_pool_session *session;
+	struct philox_graph *graph;
+	char before[512];
+
+	fail(pool);
+	strcpy(before, philox_error_message());
+	session = pool_record(f, pool);
+	graph = pool_recorded(f, session);
+	cr_assert_str_eq(philox_error_message(), before);
+	OK(philox_graph_destroy(graph));
+}
