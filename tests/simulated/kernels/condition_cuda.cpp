@@ -3,6 +3,7 @@
  * for the CPU
  */
 #include "tests/simulated/kernels/device_code.h"
+#include "tests/simulated/kernels/head_order.h"
 
 /* The header declares it for nvcc alone. */
 #define cudaGraphSetConditional(condition, value) \
