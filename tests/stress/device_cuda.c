@@ -376,6 +376,10 @@ FAKE(cudaGraphExecKernelNodeSetParams, cudaGraphExec_t exec,
      cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
 FAKE(cudaGraphGetNodes, cudaGraph_t graph, cudaGraphNode_t *nodes,
      size_t *count)
+FAKE(cudaGraphNodeGetType, cudaGraphNode_t node, enum cudaGraphNodeType *type)
+FAKE(cudaGraphKernelNodeGetParams, cudaGraphNode_t node,
+     struct cudaKernelNodeParams *params)
+FAKE(cudaFuncGetName, const char **name, const void *function)
 FAKE(cudaGraphDestroy, cudaGraph_t graph)
 FAKE_HANDLE(cudaGraphInstantiate, cudaGraphExec_t, cudaGraph_t graph,
 	    unsigned long long flags)
