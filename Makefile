@@ -266,7 +266,7 @@ $(SOURCE): lib/base/source.awk $(HEADERS)
 $(call objects,lib/base/source.c): $(SOURCE)
 
 # Calls of tests, with a check of what they leave in philox_error_message()
-$(SAID): tests/support/said.awk $(HEADERS)
+$(SAID): tests/support/said/said.awk $(HEADERS)
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)awk -f $< $(HEADERS) >$@

@@ -625,10 +625,10 @@ enum philox_call_kind {
  * (struct philox_launch_pass). `outputs` is written; if it is NULL and
  * n_outputs is 0, the outputs are released at once.
  *
- * The label is a key in words, for messages, reasons, the log and snapshots:
- * the first call of a key that gives one sets it. A later call may give none; if
- * it gives another one, the key keeps its own, and a message ("label") says so,
- * once for a key.
+ * The label is a key in words, for messages, reasons, the log and snapshots.
+ * The first call of a key that gives one sets it. A later call may give none.
+ * If it gives another one, the key keeps its own, and a message ("label") says
+ * so, once for a key.
  */
 struct philox_call {
 	size_t size; /* sizeof(this struct) */

@@ -93,7 +93,7 @@ PHILOX_API const char *philox_status_text(enum philox_status status);
  */
 PHILOX_API const char *philox_error_message(void);
 
-/* --- names ---------------------------------------------------------------- */
+/* --- names and labels ----------------------------------------------------- */
 
 /*
  * Names, tags, origins and labels are shown in messages, logs and texts. So a

@@ -2,7 +2,7 @@
  * tests/pool/said.c - calls on pools that succeed at a second attempt leave
  * the message of the last call that failed
  *
- * All calls of all tests are asked for this (tests/support/said.h). These have a
+ * All calls of all tests are asked for this (tests/support/said/said.h). These have a
  * failure in them each time.
  */
 #include "tests/support/beds/pool.h"

@@ -163,7 +163,7 @@ static float *make_array(float value)
 static void train(void *const places[2])
 {
 	static const struct philox_input_desc input = {
-		.name = "x", .kind = PHILOX_INPUT_AUTOMATIC};
+		.name = "x", .kind = PHILOX_INPUT_COPIED};
 	static const struct philox_output_desc output = {.name = "loss"};
 	static const struct philox_param_desc rate_value = {
 		.name = "rate", .bytes = sizeof(float)};

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <philox.h>
-#include "tests/support/said.h"
+#include "tests/support/said/said.h"
 
 enum {
 	OPS = 3,   /* operators of a region; the second draws twice */

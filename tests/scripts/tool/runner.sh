@@ -141,10 +141,10 @@ assert layer["calls"] == {"eager": 2, "warmup": 1, "record": 2, "replay": 15,
                           "failed": 0}
 assert layer["misses"]["moved"] == 3 and layer["misses"]["bound"] == 2
 assert (layer["verified"], layer["differed"], layer["unverified"]) == (7, 1, 2)
-assert layer["policy"]["again"] is None and layer["policy"]["verify"] == 2
+assert layer["policy"]["recordings"] == 64 and layer["policy"]["verify"] == 2
 assert layer["inputs"] == [{"name": "x", "kind": "static", "mutated": False,
-                            "write_back": False, "alignment": 0, "elements": 0,
-                            "origin": ""}]
+                            "write_back": False, "fixed": False,
+                            "alignment": 0, "elements": 0, "origin": ""}]
 assert [o["name"] for o in layer["outputs"]] == ["y", "z"]
 assert layer["keys"][0] == {"hex": "0102", "calls": 20, "warmups": 0,
                             "dry": 0, "wait": 3,

@@ -280,10 +280,10 @@ check "inspect --trace does not overwrite the journal" \
 	gives 2 "'$WORK/train' is the journal" \
 	"$philox" inspect --trace "$WORK/train" "$WORK/train"
 check "inspect --trace names a file that cannot be written" \
-	gives 2 "$WORK/none/x': No such file" \
+	gives 1 "$WORK/none/x': its folder cannot be opened: No such file" \
 	"$philox" inspect --trace "$WORK/none/x" "$WORK/train"
 check "inspect --trace says that a disk is full" \
-	gives 1 "'/dev/full' cannot be written" \
+	gives 1 "'/dev/full': cannot be written" \
 	"$philox" inspect --trace /dev/full "$WORK/train"
 check "inspect --svg says that a disk is full" \
 	gives 1 'the picture cannot be written' \

@@ -1,11 +1,11 @@
 /*
- * tests/support/said.c - see tests/support/said.h
+ * tests/support/said/said.c - see tests/support/said/said.h
  */
 #include <philox.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/support/said.h"
+#include "tests/support/said/said.h"
 
 static _Thread_local char said[1024]; /* by the last call that failed */
 static _Thread_local int anything;

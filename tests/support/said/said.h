@@ -1,5 +1,5 @@
 /*
- * tests/support/said.h - calls that succeed leave philox_error_message() alone
+ * tests/support/said/said.h - calls that succeed leave philox_error_message() alone
  *
  * In each file that includes this one, after <philox.h>, every call of a public
  * function that returns a status is checked: the message is that of this

@@ -1,8 +1,0 @@
-# tests/support/said.awk - a macro for each public function that returns a
-# status: its call, and then said_checked() (tests/support/said.h)
-BEGIN { print "/* made by tests/support/said.awk from the public headers */" }
-match($0, /^PHILOX_API enum philox_status philox_[a-z0-9_]+\(/) {
-	name = substr($0, 31, RLENGTH - 31)
-	printf "#define %s(...) \\\n\tsaid_checked(\"%s\", %s(__VA_ARGS__))\n",
-		name, name, name
-}
