@@ -114,7 +114,7 @@ static enum philox_status nothing(void *user, struct philox_run *run)
 
 struct many {
 	struct philox_function *function;
-	char names[MANY][8];
+	char names[MANY][24];
 	struct philox_input_desc inputs[MANY];
 	struct philox_call_input given[MANY];
 	struct philox_call call;
