@@ -484,6 +484,7 @@ static void never_copied(struct fixture *f, struct philox_runner *r,
 	for (int i = 0; i < 3 * MOVES; i++)
 		kind_of_call(&layer, make_words(f, 3), 0);
 	cr_assert_eq(counts_of(&layer).copies, 0, "%s", name);
+	cr_assert_eq(counts_of(&layer).eager, 0, "%s", name);
 }
 
 RUNNER_PROMISE(runner_bounds, what_is_written_to_stays_in_place)
