@@ -212,7 +212,7 @@ static char *make_right(const uint8_t *data, size_t size, size_t *length)
 	must(text != NULL);
 	*length = 0;
 	if (size > head && !memcmp(lines, HEAD, 12) &&
-	    !memcmp(lines + 13, HEAD + 13, head - 13))
+	    !memcmp(lines + 13, &HEAD[13], head - 13))
 		end = memchr(lines + head, '"', size - head);
 	if (end) {
 		*length = (size_t)sprintf(text, HEAD "%s", philox_version());

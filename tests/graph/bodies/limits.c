@@ -319,8 +319,9 @@ GRAPH_PROMISE(limits, a_word_tells_that_a_launch_was_not_announced)
 			launch_one(f, graph);
 		read_log(f, &told);
 		for (unsigned i = 0; i < told.n; i++)
-			cr_assert_eq(first_word(&told, i), launch % 2);
-		cr_assert_eq(told.n, launch % 2 ? 1 : 2);
+			cr_assert_eq(first_word(&told, i),
+				     (uint32_t)(launch % 2));
+		cr_assert_eq(told.n, launch % 2 ? 1u : 2u);
 	}
 	FAILS(philox_context_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
