@@ -438,6 +438,8 @@ static void a_body_and_its_graph_do_not_wait_for_each_other(struct contract *c)
 	struct branching at;
 	philox_event event;
 
+	SKIP_IF(!philox_device_is_host(c->device),
+		"a process crashed in it with a driver of CUDA 13.0");
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
