@@ -1,11 +1,14 @@
 /*
  * tools/matrix/matrix.c - philox matrix: the command
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "tools/cli/cli.h"
 #include "tools/matrix/model/model.h"
 #include "tools/matrix/matrix.h"
@@ -405,15 +408,29 @@ static int replay(const struct matrix_options *options)
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Complains about the device before anything is run. */
+/*
+ * Complains about the device before anything is run: in a process of its own,
+ * since the workers are forked, and CUDA does not work in a child of a process
+ * in which it was initialized.
+ */
 static int check_device(const char *name)
 {
 	struct philox_device *device;
-	int error = open_device("matrix", name, &device);
+	int status;
+	pid_t pid;
 
-	if (!error)
-		philox_device_close(device);
-	return error;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		status = open_device("matrix", name, &device);
+		if (!status)
+			philox_device_close(device);
+		fflush(NULL);
+		_exit(status);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return complain("matrix", "no process: %s", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 int tool_matrix(int argc, char **argv)
