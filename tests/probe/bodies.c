@@ -8,6 +8,7 @@
  */
 #include "tests/probe/probe.h"
 
+#include <stdio.h>
 #include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
 #include "lib/device/cuda/cuda.h"
@@ -30,6 +31,8 @@ static void ask_nothing(int which)
 #define ask_alone       ask_nothing
 #define ask_second_exec ask_nothing
 #define ask_broken      ask_nothing
+#define ask_merge       ask_nothing
+#define ask_open        ask_nothing
 
 #else
 
@@ -316,6 +319,74 @@ static void ask_second_exec(int which)
 	       cudaGetErrorName(error));
 }
 
+/* A capture of a graph, and in it one of a body. */
+struct nested {
+	cudaStream_t outer, inner;
+	struct one_node made;
+};
+
+static void begin_nested(struct nested *nested)
+{
+	enum cudaStreamCaptureStatus status;
+	const cudaGraphNode_t *nodes;
+	const cudaGraphEdgeData *edges;
+	unsigned long long id;
+	size_t n;
+
+	nested->outer = probe_capture_begin(cudaStreamNonBlocking,
+					    cudaStreamCaptureModeThreadLocal);
+	nested->inner = probe_stream();
+	MUST(compat_capture_info(nested->outer, &status, &id,
+				 &nested->made.graph, &nodes, &edges, &n));
+	add_conditional(&nested->made);
+	MUST(compat_capture_to(nested->inner, nested->made.body,
+			       cudaStreamCaptureModeThreadLocal));
+}
+
+/* How far a question came before its process ended: on stderr. */
+static void step(const char *what, cudaError_t error)
+{
+	fprintf(stderr, "gpu-probe: %s: %s\n", what, cudaGetErrorName(error));
+	cudaGetLastError();
+}
+
+/* The body waits for an event of its graph; then both end, as `which` says. */
+static void ask_merge(int inner_first)
+{
+	cudaGraph_t graph = NULL;
+	struct nested nested;
+	cudaEvent_t event;
+
+	MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+	begin_nested(&nested);
+	step("record", cudaEventRecord(event, nested.outer));
+	step("wait", cudaStreamWaitEvent(nested.inner, event, 0));
+	if (inner_first)
+		step("end of the body",
+		     cudaStreamEndCapture(nested.inner, &graph));
+	step("end of the graph", cudaStreamEndCapture(nested.outer, &graph));
+	if (!inner_first)
+		step("end of the body",
+		     cudaStreamEndCapture(nested.inner, &graph));
+	answer(INFO, "no harm");
+}
+
+/* The graph's capture ends, or is instantiated too, while its body's goes on. */
+static void ask_open(int instantiate)
+{
+	cudaGraph_t graph = NULL, body = NULL;
+	cudaGraphExec_t exec;
+	struct nested nested;
+
+	begin_nested(&nested);
+	step("end of the graph", cudaStreamEndCapture(nested.outer, &graph));
+	if (instantiate)
+		step("instantiation", cudaGraphInstantiate(&exec, graph, 0));
+	step("end of the body", cudaStreamEndCapture(nested.inner, &body));
+	step("instantiation", cudaGraphInstantiate(&exec, graph, 0));
+	answer(INFO, "no harm");
+}
+
 /* A synchronization breaks the capture around that of a body. */
 static void ask_broken(int which)
 {
@@ -374,5 +445,13 @@ const struct question body_questions[] = {
 	{"body-capture-broken",
 	 "nobody knows: does a broken capture break those of its bodies?",
 	 ask_broken, 0},
+	{"body-waits-for-graph-body-ends-first",
+	 "nobody knows: philox refuses it; a process crashed", ask_merge, 1},
+	{"body-waits-for-graph-graph-ends-first",
+	 "nobody knows: philox refuses it; a process crashed", ask_merge, 0},
+	{"graph-ends-before-body", "nobody knows: a process crashed", ask_open,
+	 0},
+	{"graph-with-open-body-instantiated", "nobody knows: a process crashed",
+	 ask_open, 1},
 	{NULL, NULL, NULL, 0},
 };

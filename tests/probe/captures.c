@@ -117,8 +117,7 @@ static void ask_dependency_twice(int which)
 	cudaGetLastError();
 	(void)cudaMemsetAsync(memory, 0, 16, stream);
 	cudaGetLastError();
-	answer(error != cudaSuccess ? PASS : DIFFERS,
-	       "%s, and after one more node the capture ends %s",
+	answer(INFO, "%s, and after one more node the capture ends %s",
 	       cudaGetErrorName(error), probe_capture_end(stream));
 }
 
@@ -134,8 +133,8 @@ static void ask_destroyed(int which)
 	error = cudaStreamDestroy(stream);
 	cudaGetLastError();
 	if (error == cudaSuccess)
-		answer(DIFFERS, "the stream is destroyed without an error");
-	answer(PASS, "%s, and the capture ends %s", cudaGetErrorName(error),
+		answer(INFO, "the stream is destroyed without an error");
+	answer(INFO, "%s, and the capture ends %s", cudaGetErrorName(error),
 	       probe_capture_end(stream));
 }
 
@@ -180,7 +179,7 @@ static void ask_full_gpu(int which)
 	struct philox_graph *graph;
 	cudaStream_t busy;
 	double begun, pass, end;
-	int still;
+	cudaError_t asked;
 
 	(void)which;
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
@@ -192,13 +191,16 @@ static void ask_full_gpu(int which)
 	TRY(philox_capture_begin(full.context, full.stream));
 	capture_pass(&full);
 	pass = probe_us() - begun;
-	still = cudaStreamQuery(busy) == cudaErrorNotReady;
 	TRY(philox_capture_end(full.context, full.stream, &graph));
 	end = probe_us() - begun - pass;
-	answer(still && pass < 100000 ? PASS : DIFFERS,
+	asked = cudaStreamQuery(busy); /* a capture would break by it */
+	answer(asked == cudaErrorNotReady && pass < 100000 ? PASS : DIFFERS,
 	       "a first pass was captured in %.0f us, its capture ended in %.0f "
 	       "us, behind 500 ms of work%s",
-	       pass, end, still ? "" : ", which was over: the pass waited");
+	       pass, end,
+	       asked == cudaErrorNotReady
+		       ? ""
+		       : ", which was over: the pass waited");
 }
 
 #define REFUSED "it is refused, to the capturing thread and to others"
@@ -216,11 +218,9 @@ const struct question capture_questions[] = {
 	{"legacy-query-work",
 	 "cudaErrorStreamCaptureImplicit, and the capture is invalidated",
 	 ask_legacy_work, 0},
-	{"capture-dependency-twice",
-	 "naming a dependency twice is an error: it is not named twice",
+	{"capture-dependency-twice", "philox does not name a dependency twice",
 	 ask_dependency_twice, 0},
-	{"capture-of-destroyed",
-	 "destroying a capturing stream is an error: philox does not",
+	{"capture-of-destroyed", "philox does not destroy a capturing stream",
 	 ask_destroyed, 0},
 	{"capture-on-full-gpu", "capturing a pass does not wait for the GPU",
 	 ask_full_gpu, 0},

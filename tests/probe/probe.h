@@ -44,6 +44,7 @@ extern const struct question params_questions[];
 extern const struct question shape_questions[];
 extern const struct question overlap_questions[];
 extern const struct question capture_questions[];
+extern const struct question call_questions[];
 extern const struct question loading_questions[];
 extern const struct question memory_questions[];
 extern const struct question object_questions[];
