@@ -612,7 +612,7 @@ PHILOX_API enum philox_status philox_stream_begin_capture(
  *   PHILOX_ERROR_STATE    the stream is not capturing
  *   PHILOX_ERROR_CAPTURE_WRONG_THREAD
  *                         the capture is not relaxed, and began on another
- *                         thread
+ *                         thread; on a cuda device it has ended all the same
  *   PHILOX_ERROR_CAPTURE_UNMATCHED
  *                         another stream of the capture; the capture is
  *                         invalidated and must still be ended on its own stream

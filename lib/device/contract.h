@@ -163,7 +163,9 @@ enum device_node_kind {
  *                   gives this graph. If the capture is invalidated, the graph
  *                   is of no use any more. UNSUPPORTED: CUDA before 12.3.
  *  capture_end      the capture has ended whatever it returns, except for
- *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
+ *                   ERROR_STATE and ERROR_CAPTURE_UNMATCHED; after
+ *                   ..._WRONG_THREAD a host device's goes on, and CUDA's has
+ *                   ended.
  *  capture_info     legal. On the legacy stream while a blocking stream
  *                   captures: ERROR_CAPTURE_IMPLICIT, as of all work there; but
  *                   work invalidates that capture, and this does not.

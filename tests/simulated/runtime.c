@@ -157,6 +157,19 @@ cudaError_t runtime_said(enum philox_status status)
 	}
 }
 
+cudaError_t runtime_unsafe(const char *what)
+{
+	struct philox_device *gpu = runtime_gpu();
+	enum philox_status status;
+
+	if (!gpu)
+		return runtime_error(cudaErrorMemoryAllocation);
+	host_lock(host_of(gpu));
+	status = host_unsafe(host_of(gpu), what);
+	host_unlock(host_of(gpu));
+	return runtime_said(status);
+}
+
 const char *cudaGetErrorString(cudaError_t error)
 {
 	switch (error) {
@@ -302,12 +315,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-	return RUNTIME(stream_sync, runtime_stream(stream));
+	return RUNTIME_UNSAFE(stream_sync, runtime_stream(stream));
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-	return RUNTIME(stream_query, runtime_stream(stream));
+	return RUNTIME_UNSAFE(stream_query, runtime_stream(stream));
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -392,7 +405,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	return RUNTIME(event_sync, event_of(event));
+	return RUNTIME_UNSAFE(event_sync, event_of(event));
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -34,6 +34,12 @@ cudaError_t runtime_error(cudaError_t error);
 /* The error for a status of the host device. */
 cudaError_t runtime_said(enum philox_status status);
 
+/*
+ * [unsafe-calls] A call that a capture may forbid: it is refused then, and the
+ * captures that forbid it are invalidated.
+ */
+cudaError_t runtime_unsafe(const char *what);
+
 /* An operation of the current GPU. */
 #define RUNTIME(name, ...)                                              \
 	({                                                              \
@@ -41,6 +47,14 @@ cudaError_t runtime_said(enum philox_status status);
                                                                         \
 		gpu_ ? runtime_said(gpu_->ops->name(gpu_, __VA_ARGS__)) \
 		     : runtime_error(cudaErrorMemoryAllocation);        \
+	})
+
+/* One that is such a call, which is legal on a host device. */
+#define RUNTIME_UNSAFE(name, ...)                             \
+	({                                                    \
+		cudaError_t error_ = runtime_unsafe(#name);   \
+                                                              \
+		error_ ? error_ : RUNTIME(name, __VA_ARGS__); \
 	})
 
 /*

@@ -34,10 +34,30 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
 		       (enum philox_capture_mode)mode);
 }
 
+/*
+ * [end-on-another-thread] It ends all the same: a host device does that on any thread if
+ * the capture is relaxed.
+ */
+static void end_elsewhere(philox_stream stream)
+{
+	struct host_device *device = host_of(runtime_gpu());
+	philox_native_graph graph;
+	struct host_stream *found;
+
+	host_lock(device);
+	if (host_stream_find(device, stream, "", &found) == PHILOX_OK)
+		found->capture->mode = PHILOX_CAPTURE_RELAXED;
+	host_unlock(device);
+	if (RUNTIME(capture_end, stream, &graph) == cudaSuccess)
+		RUNTIME(graph_destroy, graph);
+}
+
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
 	cudaError_t error = RUNTIME(capture_end, runtime_stream(stream), graph);
 
+	if (error == cudaErrorStreamCaptureWrongThread)
+		end_elsewhere(runtime_stream(stream));
 	if (error != cudaSuccess)
 		*graph = NULL;
 	return error;
@@ -400,7 +420,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 {
 	if (flags)
 		return runtime_error(cudaErrorNotSupported);
-	return RUNTIME(exec_create, graph, exec);
+	return RUNTIME_UNSAFE(exec_create, graph, exec);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
@@ -410,7 +430,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-	cudaError_t error = RUNTIME(exec_destroy, exec);
+	cudaError_t error = RUNTIME_UNSAFE(exec_destroy, exec);
 
 	late_destroyed();
 	return error;

@@ -156,6 +156,27 @@ enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
 #define ON(device, function, ...) \
 	ON_AS(device, #function, function(__VA_ARGS__))
 
+/*
+ * One call that CUDA refuses during captures, though it does them no harm, and
+ * that the contract has as legal: it is made in relaxed mode. Not even there
+ * does CUDA let a thread wait for a stream or an event of a capture.
+ */
+#define ON_RELAXED(device, function, ...)                                    \
+	ON_AS(device, #function, ({                                          \
+		      enum cudaStreamCaptureMode on_mode =                   \
+			      cudaStreamCaptureModeRelaxed;                  \
+		      cudaError_t on_relaxed =                               \
+			      cudaThreadExchangeStreamCaptureMode(&on_mode); \
+                                                                             \
+		      if (on_relaxed == cudaSuccess)                         \
+			      on_relaxed = cuda_unrelaxed(                   \
+				      on_mode, function(__VA_ARGS__));       \
+		      on_relaxed;                                            \
+	      }))
+
+/* The thread's mode is `mode` again. Returns `error`, or why that failed. */
+cudaError_t cuda_unrelaxed(enum cudaStreamCaptureMode mode, cudaError_t error);
+
 /* Whether the stream is capturing; an invalidated capture counts. */
 enum philox_status cuda_is_capturing(struct philox_device *device,
 				     philox_stream stream, int *capturing);

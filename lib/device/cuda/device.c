@@ -113,13 +113,13 @@ enum philox_status cuda_stream_destroy(struct philox_device *device,
 enum philox_status cuda_stream_sync(struct philox_device *device,
 				    philox_stream stream)
 {
-	return ON(device, cudaStreamSynchronize, stream);
+	return ON_RELAXED(device, cudaStreamSynchronize, stream);
 }
 
 enum philox_status cuda_stream_query(struct philox_device *device,
 				     philox_stream stream)
 {
-	return ON(device, cudaStreamQuery, stream);
+	return ON_RELAXED(device, cudaStreamQuery, stream);
 }
 
 enum philox_status cuda_device_sync(struct philox_device *device)
@@ -160,7 +160,7 @@ enum philox_status cuda_event_wait(struct philox_device *device,
 enum philox_status cuda_event_sync(struct philox_device *device,
 				   philox_event event)
 {
-	return ON(device, cudaEventSynchronize, event);
+	return ON_RELAXED(device, cudaEventSynchronize, event);
 }
 
 enum philox_status cuda_event_query(struct philox_device *device,

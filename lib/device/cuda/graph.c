@@ -489,7 +489,7 @@ enum philox_status cuda_exec_create(struct philox_device *device,
 {
 	cudaGraphExec_t result;
 	enum philox_status status =
-		ON(device, cudaGraphInstantiate, &result, graph, 0);
+		ON_RELAXED(device, cudaGraphInstantiate, &result, graph, 0);
 
 	if (status == PHILOX_OK)
 		*exec = result;
@@ -530,5 +530,5 @@ enum philox_status cuda_exec_launch(struct philox_device *device,
 enum philox_status cuda_exec_destroy(struct philox_device *device,
 				     philox_native_exec exec)
 {
-	return ON(device, cudaGraphExecDestroy, exec);
+	return ON_RELAXED(device, cudaGraphExecDestroy, exec);
 }

@@ -72,6 +72,13 @@ enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
 			  cudaGetErrorString(error));
 }
 
+cudaError_t cuda_unrelaxed(enum cudaStreamCaptureMode mode, cudaError_t error)
+{
+	cudaError_t restored = cudaThreadExchangeStreamCaptureMode(&mode);
+
+	return error == cudaSuccess ? restored : error;
+}
+
 enum philox_status cuda_is_capturing(struct philox_device *device,
 				     philox_stream stream, int *capturing)
 {

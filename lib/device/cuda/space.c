@@ -39,19 +39,10 @@ static struct cuda_spaces *spaces_of(struct philox_device *device)
 enum philox_status cuda_mem_info(struct philox_device *device,
 				 size_t *free_bytes, size_t *total_bytes)
 {
-	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-	enum philox_status status;
-	struct status_message kept;
 	size_t unused, all;
+	enum philox_status status =
+		ON_RELAXED(device, cudaMemGetInfo, &unused, &all);
 
-	status = ON(device, cudaThreadExchangeStreamCaptureMode, &mode);
-	if (status != PHILOX_OK)
-		return status;
-	status = ON(device, cudaMemGetInfo, &unused, &all);
-	kept = status_kept();
-	status = status_first(
-		status, &kept,
-		ON(device, cudaThreadExchangeStreamCaptureMode, &mode));
 	if (status != PHILOX_OK)
 		return status;
 	*free_bytes = unused;

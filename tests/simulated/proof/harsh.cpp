@@ -424,6 +424,102 @@ static void stalls(void)
 	DO(cudaFree((void *)flag));
 }
 
+/* --- unsafe calls --------------------------------------------------------- */
+
+struct unsafe {
+	cudaEvent_t event;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+};
+
+static cudaError_t call_unsafe(int which, struct unsafe *on)
+{
+	cudaGraphExec_t exec;
+
+	switch (which) {
+	case 0:
+		return cudaStreamSynchronize(streams[1]);
+	case 1:
+		return cudaStreamQuery(streams[1]);
+	case 2:
+		return cudaEventSynchronize(on->event);
+	case 3:
+		return cudaEventQuery(on->event);
+	case 4:
+		return cudaGraphInstantiate(&exec, on->graph, 0);
+	default:
+		return cudaGraphExecDestroy(on->exec);
+	}
+}
+
+/* The error of a call during a capture of another stream; the capture's own. */
+static cudaError_t call_in(int which, cudaStreamCaptureMode thread,
+			   struct unsafe *on, cudaError_t *own)
+{
+	cudaStreamCaptureMode mode = thread;
+	cudaError_t error;
+	cudaGraph_t graph;
+
+	DO(cudaStreamBeginCapture(streams[0],
+				  cudaStreamCaptureModeThreadLocal));
+	DO(cudaThreadExchangeStreamCaptureMode(&mode));
+	error = call_unsafe(which, on);
+	DO(cudaThreadExchangeStreamCaptureMode(&mode));
+	*own = cudaStreamEndCapture(streams[0], &graph);
+	if (*own == cudaSuccess)
+		DO(cudaGraphDestroy(graph));
+	cudaGetLastError();
+	return error;
+}
+
+static void unsafe_calls(void)
+{
+	int refused = 0, allowed = 0;
+	cudaError_t own, error;
+	struct unsafe on;
+
+	DO(cudaStreamSynchronize(streams[1]));
+	DO(cudaEventCreateWithFlags(&on.event, cudaEventDisableTiming));
+	DO(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
+	DO(cudaStreamEndCapture(streams[0], &on.graph));
+	DO(cudaGraphInstantiate(&on.exec, on.graph, 0));
+	for (int which = 0; which < 6; which++) {
+		error = call_in(which, cudaStreamCaptureModeGlobal, &on, &own);
+		refused += error == cudaErrorStreamCaptureUnsupported &&
+			   own == cudaErrorStreamCaptureInvalidated;
+		error = call_in(which, cudaStreamCaptureModeRelaxed, &on, &own);
+		allowed += error == cudaSuccess && own == cudaSuccess;
+	}
+	shows("unsafe-calls: each is refused, and breaks the capture",
+	      refused == 6);
+	shows("unsafe-calls: none is in relaxed mode", allowed == 6);
+	DO(cudaGraphDestroy(on.graph));
+	DO(cudaEventDestroy(on.event));
+}
+
+static void *end_here(void *)
+{
+	cudaGraph_t graph;
+	cudaError_t error = cudaStreamEndCapture(streams[0], &graph);
+
+	return (void *)(uintptr_t)error;
+}
+
+static void end_on_another_thread(void)
+{
+	cudaStreamCaptureStatus status;
+	pthread_t thread;
+	void *error;
+
+	DO(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
+	pthread_create(&thread, NULL, end_here, NULL);
+	pthread_join(thread, &error);
+	DO(cudaStreamIsCapturing(streams[0], &status));
+	shows("end-on-another-thread",
+	      (uintptr_t)error == cudaErrorStreamCaptureWrongThread &&
+		      status == cudaStreamCaptureStatusNone);
+}
+
 /* --- first use ------------------------------------------------------------ */
 
 static void *first_use(void *kernel)
@@ -565,6 +661,8 @@ int main()
 	user_objects();
 	streams_end();
 	stalls();
+	unsafe_calls();
+	end_on_another_thread();
 	loading();
 	limits();
 	handles();
