@@ -50,6 +50,7 @@ static CUmemGenericAllocationHandle make(size_t bytes)
 #define REFUSED(call) \
 	cr_expect_eq(call, CUDA_ERROR_INVALID_VALUE, "%s is not refused", #call)
 
+/* Half of a handle may be mapped, at least with a driver of CUDA 13.0. */
 Test(space_cuda, the_driver_has_whole_units, .timeout = 120)
 {
 	CUdeviceptr base = need_space();
@@ -57,7 +58,6 @@ Test(space_cuda, the_driver_has_whole_units, .timeout = 120)
 
 	REFUSED(driver->create(&handle, unit / 2, &memory, 0));
 	REFUSED(driver->map(base + unit / 2, unit, 0, handle, 0));
-	REFUSED(driver->map(base, unit / 2, 0, handle, 0));
 	REFUSED(driver->release(base, 2 * unit));
 	cr_expect_eq(driver->drop(handle), CUDA_SUCCESS);
 	cr_expect_eq(driver->release(base, 4 * unit), CUDA_SUCCESS);

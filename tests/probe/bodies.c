@@ -9,6 +9,7 @@
 #include "tests/probe/probe.h"
 
 #include <stdio.h>
+#include <string.h>
 #include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
 #include "lib/device/cuda/cuda.h"
@@ -31,8 +32,7 @@ static void ask_nothing(int which)
 #define ask_alone       ask_nothing
 #define ask_second_exec ask_nothing
 #define ask_broken      ask_nothing
-#define ask_merge       ask_nothing
-#define ask_open        ask_nothing
+#define ask_ends        ask_nothing
 
 #else
 
@@ -343,48 +343,123 @@ static void begin_nested(struct nested *nested)
 			       cudaStreamCaptureModeThreadLocal));
 }
 
-/* How far a question came before its process ended: on stderr. */
-static void step(const char *what, cudaError_t error)
+/* In a body, an event of its graph: an error, which breaks both captures. */
+static cudaError_t merge(const struct nested *nested)
 {
-	fprintf(stderr, "gpu-probe: %s: %s\n", what, cudaGetErrorName(error));
-	cudaGetLastError();
-}
-
-/* The body waits for an event of its graph; then both end, as `which` says. */
-static void ask_merge(int inner_first)
-{
-	cudaGraph_t graph = NULL;
-	struct nested nested;
 	cudaEvent_t event;
 
 	MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-	begin_nested(&nested);
-	step("record", cudaEventRecord(event, nested.outer));
-	step("wait", cudaStreamWaitEvent(nested.inner, event, 0));
-	if (inner_first)
-		step("end of the body",
-		     cudaStreamEndCapture(nested.inner, &graph));
-	step("end of the graph", cudaStreamEndCapture(nested.outer, &graph));
-	if (!inner_first)
-		step("end of the body",
-		     cudaStreamEndCapture(nested.inner, &graph));
-	answer(INFO, "no harm");
+	MUST(cudaEventRecord(event, nested->outer));
+	return cudaStreamWaitEvent(nested->inner, event, 0);
 }
 
-/* The graph's capture ends, or is instantiated too, while its body's goes on. */
-static void ask_open(int instantiate)
+static cudaError_t instantiate_relaxed(cudaGraph_t graph)
 {
-	cudaGraph_t graph = NULL, body = NULL;
+	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
 	cudaGraphExec_t exec;
+	cudaError_t error;
+
+	MUST(cudaThreadExchangeStreamCaptureMode(&mode));
+	error = cudaGraphInstantiate(&exec, graph, 0);
+	MUST(cudaThreadExchangeStreamCaptureMode(&mode));
+	return error;
+}
+
+static cudaError_t capture_again(cudaStream_t stream)
+{
+	cudaGraph_t graph;
+	cudaError_t error = cudaStreamBeginCapture(
+		stream, cudaStreamCaptureModeThreadLocal);
+
+	if (error == cudaSuccess)
+		error = cudaStreamEndCapture(stream, &graph);
+	return error == cudaSuccess ? cudaGraphDestroy(graph) : error;
+}
+
+static const struct {
+	char letter;
+	const char *name;
+} steps[] = {
+	{'m', "the body waits for its graph"},
+	{'o', "the stream of the graph is waited for"},
+	{'i', "the stream of the body is waited for"},
+	{'x', "instantiation"},
+	{'r', "instantiation in relaxed mode"},
+	{'g', "end of the graph's capture"},
+	{'b', "end of the body's capture"},
+	{'d', "the graph is destroyed"},
+	{'s', "the body's stream is destroyed"},
+	{'t', "the graph's stream is destroyed"},
+	{'a', "another capture of the graph's stream"},
+	{'c', "another capture of the body's stream"},
+};
+
+static cudaError_t take_step(char letter, struct nested *nested)
+{
+	cudaGraph_t body = NULL;
+	cudaGraphExec_t exec;
+
+	switch (letter) {
+	case 'm':
+		return merge(nested);
+	case 'o':
+		return cudaStreamSynchronize(nested->outer);
+	case 'i':
+		return cudaStreamSynchronize(nested->inner);
+	case 'x':
+		return cudaGraphInstantiate(&exec, nested->made.graph, 0);
+	case 'r':
+		return instantiate_relaxed(nested->made.graph);
+	case 'g':
+		return cudaStreamEndCapture(nested->outer, &body);
+	case 'b':
+		return cudaStreamEndCapture(nested->inner, &body);
+	case 'd':
+		return cudaGraphDestroy(nested->made.graph);
+	case 's':
+		return cudaStreamDestroy(nested->inner);
+	case 't':
+		return cudaStreamDestroy(nested->outer);
+	case 'a':
+		return capture_again(nested->outer);
+	default:
+		return capture_again(nested->inner);
+	}
+}
+
+/*
+ * What breaks captures, what ends them, and what is called then. A capture that
+ * is broken frees its graph as it ends, it seems, or as its stream is destroyed:
+ * that of a body does so too, although the graph around it still owns the body,
+ * and whatever uses that graph then, or frees it, ends the process.
+ */
+static const char *const ends[] = {
+	"mbg",   "mgb",  "mgsa", "mbt",   "mgc",   "gbx",  "gxbx",  "obga",
+	"ogbc",  "ogsa", "ibgd", "ibgx",  "ibgac", "igbd", "igbac", "igsd",
+	"igsad", "xbgd", "xbga", "xgsda", "grbx",  "grbd"};
+
+/* Each step is told as it comes: the last one may end the process. */
+static void ask_ends(int which)
+{
 	struct nested nested;
+	char text[1024] = "";
+	size_t end = 0;
 
 	begin_nested(&nested);
-	step("end of the graph", cudaStreamEndCapture(nested.outer, &graph));
-	if (instantiate)
-		step("instantiation", cudaGraphInstantiate(&exec, graph, 0));
-	step("end of the body", cudaStreamEndCapture(nested.inner, &body));
-	step("instantiation", cudaGraphInstantiate(&exec, graph, 0));
-	answer(INFO, "no harm");
+	for (const char *letter = ends[which]; *letter; letter++)
+		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+			if (steps[i].letter != *letter)
+				continue;
+			fprintf(stderr, "gpu-probe: %s: %s", ends[which],
+				steps[i].name);
+			end += (size_t)snprintf(
+				text + end, sizeof(text) - end, "; %s: %s",
+				steps[i].name,
+				cudaGetErrorName(take_step(*letter, &nested)));
+			fprintf(stderr, "%s\n", strrchr(text, ':'));
+			cudaGetLastError();
+		}
+	answer(INFO, "%s", text + 2);
 }
 
 /* A synchronization breaks the capture around that of a body. */
@@ -418,6 +493,8 @@ static void ask_broken(int which)
 
 #endif
 
+#define TWO_ENDS "nobody knows: some orders ended the process"
+
 const struct question body_questions[] = {
 	{"set-parameters-on-body", "nobody knows: may a body's node be set?",
 	 ask_params, 0},
@@ -445,13 +522,27 @@ const struct question body_questions[] = {
 	{"body-capture-broken",
 	 "nobody knows: does a broken capture break those of its bodies?",
 	 ask_broken, 0},
-	{"body-waits-for-graph-body-ends-first",
-	 "nobody knows: philox refuses it; a process crashed", ask_merge, 1},
-	{"body-waits-for-graph-graph-ends-first",
-	 "nobody knows: philox refuses it; a process crashed", ask_merge, 0},
-	{"graph-ends-before-body", "nobody knows: a process crashed", ask_open,
-	 0},
-	{"graph-with-open-body-instantiated", "nobody knows: a process crashed",
-	 ask_open, 1},
+	{"body-capture-ends-mbg", TWO_ENDS, ask_ends, 0},
+	{"body-capture-ends-mgb", TWO_ENDS, ask_ends, 1},
+	{"body-capture-ends-mgsa", TWO_ENDS, ask_ends, 2},
+	{"body-capture-ends-mbt", TWO_ENDS, ask_ends, 3},
+	{"body-capture-ends-mgc", TWO_ENDS, ask_ends, 4},
+	{"body-capture-ends-gbx", TWO_ENDS, ask_ends, 5},
+	{"body-capture-ends-gxbx", TWO_ENDS, ask_ends, 6},
+	{"body-capture-ends-obga", TWO_ENDS, ask_ends, 7},
+	{"body-capture-ends-ogbc", TWO_ENDS, ask_ends, 8},
+	{"body-capture-ends-ogsa", TWO_ENDS, ask_ends, 9},
+	{"body-capture-ends-ibgd", TWO_ENDS, ask_ends, 10},
+	{"body-capture-ends-ibgx", TWO_ENDS, ask_ends, 11},
+	{"body-capture-ends-ibgac", TWO_ENDS, ask_ends, 12},
+	{"body-capture-ends-igbd", TWO_ENDS, ask_ends, 13},
+	{"body-capture-ends-igbac", TWO_ENDS, ask_ends, 14},
+	{"body-capture-ends-igsd", TWO_ENDS, ask_ends, 15},
+	{"body-capture-ends-igsad", TWO_ENDS, ask_ends, 16},
+	{"body-capture-ends-xbgd", TWO_ENDS, ask_ends, 17},
+	{"body-capture-ends-xbga", TWO_ENDS, ask_ends, 18},
+	{"body-capture-ends-xgsda", TWO_ENDS, ask_ends, 19},
+	{"body-capture-open-grbx", TWO_ENDS, ask_ends, 20},
+	{"body-capture-open-grbd", TWO_ENDS, ask_ends, 21},
 	{NULL, NULL, NULL, 0},
 };
