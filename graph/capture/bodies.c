@@ -239,13 +239,16 @@ static void end_again(const struct capture *capture,
 static enum philox_status check_ours(const struct capture *capture,
 				     const struct captured_body *body)
 {
+	const struct status_message kept = status_kept();
 	struct capture_info info;
 	enum philox_status status = device_capture_info(capture_device(capture),
 							body->stream, &info);
 
 	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_INVALIDATED ||
-	    info.id == body->id)
+	    info.id == body->id) {
+		status_restore(&kept);
 		return PHILOX_OK; /* the end will tell */
+	}
 	return status_set(PHILOX_ERROR_STATE,
 			  "the capture of a body, %" PRIu64
 			  ", was ended by somebody else",
