@@ -51,7 +51,13 @@ static enum philox_status check_runner(const struct philox_runner_desc *options)
 				  "PHILOX_POOL_STRICT, but its calls wait for "
 				  "each other",
 				  options->name);
-	return options_check_reserved("runner options", options->reserved);
+	if (options->flags & ~(uint32_t)PHILOX_RUNNER_TIMES)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "runner '%s': flags has 0x%" PRIx32
+				  ", which is unknown",
+				  options->name,
+				  options->flags & ~(uint32_t)PHILOX_RUNNER_TIMES);
+	return PHILOX_OK;
 }
 
 static enum philox_status make_pool_of(struct philox_context *context,
@@ -111,6 +117,7 @@ static enum philox_status make_runner(struct philox_context *context,
 	made->pool->wait = fences_wait;
 	made->context = context;
 	made->guards = (options.pool_flags & PHILOX_POOL_GUARDS) != 0;
+	made->timed = (options.flags & PHILOX_RUNNER_TIMES) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
 	pthread_mutex_init(&made->fences_lock, NULL);

@@ -134,6 +134,16 @@ struct philox_pool;
 
 /* --- runners -------------------------------------------------------------- */
 
+enum philox_runner_flags {
+	/*
+	 * The device times the launches of recordings, between two events: see
+	 * device_ns in struct philox_function_stats and
+	 * philox_function_explain_text(). A launch that comes before the last
+	 * one that was timed has ended is not timed, since nothing waits.
+	 */
+	PHILOX_RUNNER_TIMES = 1
+};
+
 /*
  * Describes a runner and its pool, which gets the runner's name. Begin with
  * PHILOX_INIT().
@@ -143,7 +153,7 @@ struct philox_runner_desc {
 	const char *name;    /* unique among the context's pools; copied; at
 				most 63 bytes */
 	uint32_t pool_flags; /* of enum philox_pool_flags, without STRICT */
-	uint32_t reserved;   /* 0 */
+	uint32_t flags;      /* of enum philox_runner_flags */
 	uint64_t pool_range; /* as in struct philox_pool_desc */
 	uint64_t pool_step;
 	uint64_t pool_limit;
@@ -158,8 +168,8 @@ struct philox_runner_desc {
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
- *   PHILOX_ERROR_INVALID   names the field; PHILOX_RUNNER is set to anything
- *                          else than "", "eager" and "verify"
+ *   PHILOX_ERROR_INVALID   names the field, or an unknown flag; PHILOX_RUNNER is
+ *                          set to anything else than "", "eager" and "verify"
  *   those of philox_pool_create()
  *   those of the device
  * During capture: not legal on a thread that is capturing.
@@ -781,6 +791,9 @@ struct philox_function_stats {
 	uint64_t first_ns;       /* first launches */
 	uint64_t replay_ns;      /* replays, with their verification */
 	uint64_t verify_ns;      /* of that, verification, the device too */
+	uint64_t device_ns;      /* launches as the device timed them, with their
+				    copies; 0 without PHILOX_RUNNER_TIMES */
+	uint64_t device_launches; /* that were timed, as far as it is known */
 	uint64_t nested;         /* of `bodies`, those within the body of
 				    another call: philox_run_call() */
 };

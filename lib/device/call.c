@@ -176,6 +176,14 @@ enum philox_status philox_event_create(struct philox_device *device,
 	CALL(event_create, device, event);
 }
 
+enum philox_status device_event_create_timed(struct philox_device *device,
+					     philox_event *event)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_create_timed, device, event);
+}
+
 enum philox_status philox_event_destroy(struct philox_device *device,
 					philox_event event)
 {
@@ -215,6 +223,17 @@ enum philox_status philox_event_query(struct philox_device *device,
 	NEED_POINTER(device);
 	NEED_POINTER(event);
 	CALL(event_query, device, event);
+}
+
+enum philox_status device_event_elapsed(struct philox_device *device,
+					philox_event begin, philox_event end,
+					uint64_t *nanoseconds)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(begin);
+	NEED_POINTER(end);
+	NEED_POINTER(nanoseconds);
+	CALL(event_elapsed, device, begin, end, nanoseconds);
 }
 
 /* --- capture ------------------------------------------------------------ */

@@ -153,10 +153,13 @@ enum device_node_kind {
  *  stream_destroy   legal, except for a stream that is capturing.
  *  stream_sync      refused on a stream that is capturing; so is stream_query.
  *  device_sync      unsafe in all modes.
- *  event_create, event_destroy  legal.
+ *  event_create, event_create_timed, event_destroy  legal.
  *  event_record, event_wait     recorded, as edges.
  *  event_sync       refused on an event of a capture; so is event_query.
  *  event_query      unsafe.
+ *  event_elapsed    legal. Nanoseconds from when one event was reached until the
+ *                   other was; 0 if that was before. Both are timed, else INVALID,
+ *                   and recorded, else INVALID; NOT_READY while one is not reached.
  *  capture_begin    not on the legacy stream, nor on one that is capturing.
  *  capture_begin_to the same, and the graph that it adds to is not being
  *                   captured. Its first nodes depend on nothing. capture_end
@@ -231,11 +234,14 @@ enum device_node_kind {
 	X(stream_query, (struct philox_device *, philox_stream))               \
 	X(device_sync, (struct philox_device *))                               \
 	X(event_create, (struct philox_device *, philox_event *))              \
+	X(event_create_timed, (struct philox_device *, philox_event *))        \
 	X(event_destroy, (struct philox_device *, philox_event))               \
 	X(event_record, (struct philox_device *, philox_event, philox_stream)) \
 	X(event_wait, (struct philox_device *, philox_stream, philox_event))   \
 	X(event_sync, (struct philox_device *, philox_event))                  \
 	X(event_query, (struct philox_device *, philox_event))                 \
+	X(event_elapsed,                                                       \
+	  (struct philox_device *, philox_event, philox_event, uint64_t *))    \
 	X(capture_begin,                                                       \
 	  (struct philox_device *, philox_stream, enum philox_capture_mode))   \
 	X(capture_begin_to, (struct philox_device *, philox_stream,            \

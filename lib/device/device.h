@@ -33,6 +33,12 @@ enum philox_status device_space_unmap(struct philox_device *device, void *base,
 				      size_t offset, size_t bytes);
 enum philox_status device_space_release(struct philox_device *device,
 					void *base);
+/* An event that keeps the time at which it is reached. */
+enum philox_status device_event_create_timed(struct philox_device *device,
+					     philox_event *event);
+enum philox_status device_event_elapsed(struct philox_device *device,
+					philox_event begin, philox_event end,
+					uint64_t *nanoseconds);
 enum philox_status device_capture_info(struct philox_device *device,
 				       philox_stream stream,
 				       struct capture_info *info);

@@ -179,7 +179,8 @@ Test(device, a_null_device_has_no_name_and_no_calls)
 struct stage {
 	struct philox_device *device;
 	philox_stream stream, capturing;
-	philox_event event;
+	philox_event event, timed;
+	uint64_t elapsed;
 	philox_native_graph graph;
 	philox_native_exec exec;
 	device_node root, inner;
@@ -216,6 +217,9 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(philox_stream_create(s->device, 0, &s->stream));
 	ASSERT_OK(philox_stream_create(s->device, 0, &s->capturing));
 	ASSERT_OK(philox_event_create(s->device, &s->event));
+	ASSERT_OK(device_event_create_timed(s->device, &s->timed));
+	ASSERT_OK(philox_event_record(s->device, s->stream, s->timed));
+	ASSERT_OK(philox_stream_synchronize(s->device, s->stream));
 	ASSERT_OK(philox_memory_alloc(s->device, 64, &s->memory));
 	ASSERT_OK(device_mapped_alloc(s->device, 64, &s->shared, &mapped));
 	ASSERT_OK(device_space_granularity(s->device, &s->unit));
@@ -343,6 +347,15 @@ Test(device, arguments_of_streams_and_events_are_checked)
 	EXPECT_REFUSED(philox_event_wait(s.device, s.stream, NULL), "event");
 	EXPECT_REFUSED(philox_event_synchronize(s.device, NULL), "event");
 	EXPECT_REFUSED(philox_event_query(s.device, NULL), "event");
+	EXPECT_REFUSED(device_event_create_timed(s.device, NULL), "event");
+	EXPECT_REFUSED(
+		device_event_elapsed(s.device, NULL, s.timed, &s.elapsed),
+		"begin");
+	EXPECT_REFUSED(
+		device_event_elapsed(s.device, s.timed, NULL, &s.elapsed),
+		"end");
+	EXPECT_REFUSED(device_event_elapsed(s.device, s.timed, s.timed, NULL),
+		       "nanoseconds");
 	philox_device_close(s.device);
 }
 
@@ -622,6 +635,11 @@ static enum philox_status try_event_create(struct stage *s)
 	return philox_event_create(s->device, &s->made.event);
 }
 
+static enum philox_status try_event_create_timed(struct stage *s)
+{
+	return device_event_create_timed(s->device, &s->made.event);
+}
+
 static enum philox_status try_event_destroy(struct stage *s)
 {
 	return philox_event_destroy(s->device, s->event);
@@ -645,6 +663,11 @@ static enum philox_status try_event_sync(struct stage *s)
 static enum philox_status try_event_query(struct stage *s)
 {
 	return philox_event_query(s->device, s->event);
+}
+
+static enum philox_status try_event_elapsed(struct stage *s)
+{
+	return device_event_elapsed(s->device, s->timed, s->timed, &s->elapsed);
 }
 
 static enum philox_status try_capture_begin(struct stage *s)

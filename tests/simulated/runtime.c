@@ -333,33 +333,15 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* The host device's events have no times: those with times are larger. */
-struct timed_event {
-	philox_event event;
-	int timed;
-	struct timespec when;
-};
-
-static void stamp(const void *pointer)
-{
-	struct timed_event *timed = *(struct timed_event *const *)pointer;
-
-	clock_gettime(CLOCK_MONOTONIC, &timed->when);
-}
-
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-	struct timed_event *timed = calloc(1, sizeof(*timed));
-	cudaError_t error;
+	philox_event made;
+	cudaError_t error = flags & cudaEventDisableTiming
+				    ? RUNTIME(event_create, &made)
+				    : RUNTIME(event_create_timed, &made);
 
-	if (!timed)
-		return runtime_error(cudaErrorMemoryAllocation);
-	timed->timed = !(flags & cudaEventDisableTiming);
-	error = RUNTIME(event_create, &timed->event);
 	if (error == cudaSuccess)
-		*event = (cudaEvent_t)timed;
-	else
-		free(timed);
+		*event = (cudaEvent_t)made;
 	return error;
 }
 
@@ -368,31 +350,15 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 	return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
-static philox_event event_of(cudaEvent_t event)
-{
-	return ((struct timed_event *)event)->event;
-}
-
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-	cudaError_t error = RUNTIME(event_destroy, event_of(event));
-
-	if (error == cudaSuccess)
-		free(event);
-	return error;
+	return RUNTIME(event_destroy, (philox_event)event);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-	struct timed_event *timed = (struct timed_event *)event;
-	cudaError_t error = cudaSuccess;
-
-	if (timed->timed)
-		error = RUNTIME(launch_host, runtime_stream(stream), stamp,
-				&timed, sizeof(timed));
-	if (error != cudaSuccess)
-		return error;
-	return RUNTIME(event_record, timed->event, runtime_stream(stream));
+	return RUNTIME(event_record, (philox_event)event,
+		       runtime_stream(stream));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
@@ -400,31 +366,28 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 {
 	if (flags)
 		return runtime_error(cudaErrorNotSupported);
-	return RUNTIME(event_wait, runtime_stream(stream), event_of(event));
+	return RUNTIME(event_wait, runtime_stream(stream), (philox_event)event);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	return RUNTIME_UNSAFE(event_sync, event_of(event));
+	return RUNTIME_UNSAFE(event_sync, (philox_event)event);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-	return RUNTIME(event_query, event_of(event));
+	return RUNTIME(event_query, (philox_event)event);
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
 				 cudaEvent_t to)
 {
-	const struct timed_event *begin = (struct timed_event *)from;
-	const struct timed_event *end = (struct timed_event *)to;
+	uint64_t nanoseconds = 0;
+	cudaError_t error =
+		RUNTIME_UNSAFE(event_elapsed, (philox_event)from,
+			       (philox_event)to, &nanoseconds);
 
-	gpu_call();
-	if (!begin->timed || !end->timed)
-		return runtime_error(cudaErrorInvalidResourceHandle);
-	*milliseconds =
-		(float)((double)(end->when.tv_sec - begin->when.tv_sec) * 1e3 +
-			(double)(end->when.tv_nsec - begin->when.tv_nsec) *
-				1e-6);
-	return cudaSuccess;
+	if (error == cudaSuccess)
+		*milliseconds = (float)((double)nanoseconds * 1e-6);
+	return error;
 }

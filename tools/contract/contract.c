@@ -122,6 +122,13 @@ enum philox_status contract_event(struct contract *c, philox_event *event)
 	return status ? status : keep(c, THING_EVENT, *event);
 }
 
+enum philox_status contract_timed_event(struct contract *c, philox_event *event)
+{
+	enum philox_status status = device_event_create_timed(c->device, event);
+
+	return status ? status : keep(c, THING_EVENT, *event);
+}
+
 enum philox_status contract_memory(struct contract *c, size_t size,
 				   void **memory)
 {

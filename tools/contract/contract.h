@@ -153,6 +153,8 @@ int contract_status_is(struct contract *c, const char *file, int line,
 enum philox_status contract_stream(struct contract *c, unsigned flags,
 				   philox_stream *stream);
 enum philox_status contract_event(struct contract *c, philox_event *event);
+enum philox_status contract_timed_event(struct contract *c,
+					philox_event *event);
 enum philox_status contract_memory(struct contract *c, size_t size,
 				   void **memory);
 enum philox_status contract_mapped(struct contract *c, size_t size, void **host,

@@ -246,6 +246,7 @@ static const struct field phases[] = {
 	PHASE("first", first_ns),
 	PHASE("replay", replay_ns),
 	PHASE("verify", verify_ns),
+	PHASE("device", device_ns),
 	FIELDS_END};
 
 /* What this call has spent, by what. With the context's lock. */

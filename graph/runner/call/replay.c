@@ -97,8 +97,8 @@ static enum philox_status copy_back(const struct request *request,
 }
 
 /* Between prologue and epilogue the memory of the graph is this launch's. */
-static enum philox_status queue_work(const struct request *request,
-				     struct recording *recording)
+static enum philox_status queue_untimed(const struct request *request,
+					struct recording *recording)
 {
 	struct philox_function *function = request->function;
 	void *const *buffers = recording->copied ? recording->buffers : NULL;
@@ -114,6 +114,17 @@ static enum philox_status queue_work(const struct request *request,
 		return status_prefix(status, "function '%s': ", function->name);
 	}
 	return copy_back(request, recording, buffers);
+}
+
+static enum philox_status queue_work(const struct request *request,
+				     struct recording *recording)
+{
+	const int timed = timer_begin(recording, request->stream);
+	enum philox_status status = queue_untimed(request, recording);
+
+	if (timed && status == PHILOX_OK)
+		timer_end(recording, request->stream);
+	return status;
 }
 
 /* The body first; the numbers are those of the launch. */

@@ -78,6 +78,12 @@ static void print_times(const struct explaining *e, size_t index)
 		", first launch %" PRIu64 ", replays %" PRIu64 "\n",
 		times->body, times->end, times->instantiate, times->checkpoint,
 		times->first, times->replay);
+	if (times->device_first || times->device_replays)
+		fprintf(e->out,
+			"  times of the device (ns): first launch %" PRIu64
+			", %" PRIu64 " replays %" PRIu64 "\n",
+			times->device_first, times->device_replays,
+			times->device_replay);
 }
 
 /* A text may have the steps of all recordings, or none. */

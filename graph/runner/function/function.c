@@ -528,9 +528,11 @@ enum philox_status philox_function_get_stats(
 	if (status == PHILOX_OK) {
 		status = options_check_room("counts", counts->size,
 					    COUNTS_SIZE_FIRST, sizeof(*counts));
-		if (status == PHILOX_OK)
+		if (status == PHILOX_OK) {
+			timers_read(function);
 			options_write(counts, &function->counts,
 				      sizeof(*counts));
+		}
 		runner_release(function->runner, status);
 	}
 	return runner_report(function->runner, function, status);

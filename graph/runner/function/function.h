@@ -274,6 +274,20 @@ enum philox_status inputs_copy_back(struct philox_function *function,
 				    const struct philox_call *call,
 				    void *const *buffers, philox_stream stream);
 
+/* --- timer: what the device takes for launches ---------------------------- */
+
+/*
+ * timer_begin() comes before the work of a launch: 0 if that is not timed, else
+ * timer_end() comes after it, unless the launch failed. timers_read() adds what
+ * is known by now to the counts of a function and the times of its recordings;
+ * timer_finish() destroys events. All keep the message. See Note [Times of the
+ * device] in timer.c.
+ */
+int timer_begin(struct recording *recording, philox_stream stream);
+void timer_end(struct recording *recording, philox_stream stream);
+void timers_read(struct philox_function *function);
+void timer_finish(struct recording *recording);
+
 /* --- recording: recordings: kept, found, launched ------------------------- */
 
 #define RECORDING_DIFFERED "its replay differed from its body"

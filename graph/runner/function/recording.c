@@ -85,6 +85,7 @@ void recording_free(struct recording *recording)
 	     recording->outputs[i].slot;
 	     i++)
 		outputs_give(recording->outputs[i].slot);
+	timer_finish(recording);
 	philox_graph_destroy(recording->graph);
 	pool_checkpoint_free(recording->checkpoint);
 	free(recording->statics);

@@ -251,6 +251,8 @@ const struct field text_spent_fields[] = {
 	{COUNT("first", first_ns)},
 	{COUNT("replay", replay_ns)},
 	{COUNT("verify", verify_ns)},
+	{COUNT("device", device_ns), .may_lack = 1},
+	{COUNT("of", device_launches), .may_lack = 1},
 	FIELDS_END};
 
 const struct field text_times_fields[] = {
@@ -261,6 +263,9 @@ const struct field text_times_fields[] = {
 	{NUMBER(text_times, "checkpoint", checkpoint)},
 	{NUMBER(text_times, "first", first)},
 	{NUMBER(text_times, "replay", replay)},
+	{NUMBER(text_times, "device-first", device_first), .may_lack = 1},
+	{NUMBER(text_times, "device-replay", device_replay), .may_lack = 1},
+	{NUMBER(text_times, "of", device_replays), .may_lack = 1},
 	FIELDS_END};
 
 static void write_times(FILE *out, const struct runner_text *text)

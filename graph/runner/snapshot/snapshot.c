@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool/pool.h"
+#include "graph/runner/function/function.h"
 #include "graph/runner/snapshot/snapshot.h"
 #include "graph/runner/state/state.h"
 #include "lib/containers/array.h"
@@ -122,6 +123,7 @@ static void drop_times(struct philox_function_stats *counts)
 	counts->warmup_ns = counts->record_ns = counts->instantiate_ns = 0;
 	counts->checkpoint_ns = counts->restore_ns = counts->first_ns = 0;
 	counts->replay_ns = counts->verify_ns = 0;
+	counts->device_ns = counts->device_launches = 0;
 }
 
 /* --- keys ----------------------------------------------------------------- */
@@ -385,7 +387,11 @@ static void copy_times(struct text_copying *copying,
 					  .instantiate = made->instantiate,
 					  .checkpoint = times->checkpoint,
 					  .first = times->first,
-					  .replay = times->replay};
+					  .replay = times->replay,
+					  .device_first = times->device_first,
+					  .device_replay = times->device_replay,
+					  .device_replays =
+						  times->device_replays};
 }
 
 static void copy_program(struct text_copying *copying,
@@ -640,6 +646,9 @@ static enum philox_status take_runner(struct philox_runner *runner,
 
 	if (status != PHILOX_OK)
 		return status;
+	for (struct philox_function *function = runner->functions;
+	     text->timed && function; function = function->next)
+		timers_read(function);
 	copy_runner(&copying);
 	free(copying.functions);
 	free(copying.extents);

@@ -160,9 +160,11 @@
  *  times of plans loads T
  *  times of function N create T ... verify T
  *  times of recording N body T end T instantiate T checkpoint T first T
- *      replay T
+ *      replay T [device-first T] [device-replay T of N]
  *                     On request: nanoseconds of the host, of all functions and
- *                     recordings in order.
+ *                     recordings in order; of a function's launches, "device T
+ *                     of N", and of a recording's also those of the device, if
+ *                     it timed some.
  *  begin pool
  *  end pool           Between them the pool, as in Note [Snapshot], without its
  *                     checksum. It has been made to agree with the live outputs,
@@ -322,6 +324,7 @@ enum text_mode { TEXT_PLAIN, TEXT_EAGER, TEXT_VERIFY };
 struct text_times {
 	uint64_t recording; /* its number */
 	uint64_t body, end, instantiate, checkpoint, first, replay;
+	uint64_t device_first, device_replay, device_replays; /* if timed */
 };
 
 /* What a text says: its functions in order, and what they refer to. */

@@ -308,6 +308,13 @@ struct body_steps {
 /* How long the parts of a recording took, in nanoseconds of the host. */
 struct recording_times {
 	uint64_t body, first, replay, checkpoint;
+	uint64_t device_first, device_replay, device_replays; /* that were timed */
+};
+
+/* Note [Times of the device] in graph/runner/function/timer.c. */
+struct launch_timer {
+	philox_event begin, end;
+	enum { TIMER_IDLE, TIMER_FIRST, TIMER_REPLAY } of;
 };
 
 struct recording {
@@ -337,6 +344,7 @@ struct recording {
 	struct philox_state *given; /* of each value: its bytes */
 	struct body_steps steps;
 	struct recording_times times;
+	struct launch_timer timer;
 	uint64_t replays;
 	uint64_t bytes;        /* see struct philox_function_stats */
 	struct pool_use **pool_uses; /* of the pool, that it writes */
@@ -514,6 +522,7 @@ struct philox_runner {
 	char name[64];
 	int eager, verify;       /* PHILOX_RUNNER */
 	int guards;              /* the pool's margins */
+	int timed;               /* PHILOX_RUNNER_TIMES */
 	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
 	struct philox_function *functions;
 	struct run run;

@@ -127,16 +127,28 @@ enum philox_status cuda_device_sync(struct philox_device *device)
 	return ON(device, cudaDeviceSynchronize);
 }
 
-enum philox_status cuda_event_create(struct philox_device *device,
-				     philox_event *event)
+static enum philox_status create_event(struct philox_device *device,
+				       unsigned flags, philox_event *event)
 {
 	cudaEvent_t result;
-	enum philox_status status = ON(device, cudaEventCreateWithFlags,
-				       &result, cudaEventDisableTiming);
+	enum philox_status status =
+		ON(device, cudaEventCreateWithFlags, &result, flags);
 
 	if (status == PHILOX_OK)
 		*event = result;
 	return status;
+}
+
+enum philox_status cuda_event_create(struct philox_device *device,
+				     philox_event *event)
+{
+	return create_event(device, cudaEventDisableTiming, event);
+}
+
+enum philox_status cuda_event_create_timed(struct philox_device *device,
+					   philox_event *event)
+{
+	return create_event(device, cudaEventDefault, event);
 }
 
 enum philox_status cuda_event_destroy(struct philox_device *device,
@@ -167,6 +179,19 @@ enum philox_status cuda_event_query(struct philox_device *device,
 				    philox_event event)
 {
 	return ON(device, cudaEventQuery, event);
+}
+
+enum philox_status cuda_event_elapsed(struct philox_device *device,
+				      philox_event begin, philox_event end,
+				      uint64_t *nanoseconds)
+{
+	float ms = 0;
+	enum philox_status status =
+		ON_RELAXED(device, cudaEventElapsedTime, &ms, begin, end);
+
+	if (status == PHILOX_OK)
+		*nanoseconds = ms > 0 ? (uint64_t)((double)ms * 1e6) : 0;
+	return status;
 }
 
 /* --- the device ----------------------------------------------------------- */

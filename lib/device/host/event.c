@@ -11,19 +11,32 @@
 #include <stdlib.h>
 #include "lib/device/host/host.h"
 
-enum philox_status host_event_create(struct philox_device *base,
-				     philox_event *handle)
+static enum philox_status create_event(struct philox_device *base, int timed,
+				       philox_event *handle)
 {
 	struct host_device *device = host_of(base);
 	struct host_event *event = calloc(1, sizeof(*event));
 
 	if (!event)
 		return host_no_memory("an event");
+	event->timed = timed;
 	host_lock(device);
 	host_register(device, &event->object, HOST_EVENT, event);
 	host_unlock(device);
 	*handle = (philox_event)event;
 	return PHILOX_OK;
+}
+
+enum philox_status host_event_create(struct philox_device *base,
+				     philox_event *handle)
+{
+	return create_event(base, 0, handle);
+}
+
+enum philox_status host_event_create_timed(struct philox_device *base,
+					   philox_event *handle)
+{
+	return create_event(base, 1, handle);
 }
 
 void host_event_free(struct host_device *device, struct host_event *event)
@@ -64,6 +77,10 @@ static enum philox_status record_point(struct host_device *device,
 	host_task_drop(device, event->task);
 	event->task = task;
 	event->capture_id = 0;
+	if (task)
+		task->timed = event->timed; /* it ends with the lock */
+	else
+		event->ended = event->timed ? clock_now() : 0;
 	return PHILOX_OK;
 }
 
@@ -80,6 +97,7 @@ static enum philox_status record_capture(struct host_device *device,
 		return host_no_memory("an event's nodes");
 	host_task_drop(device, event->task);
 	event->task = NULL;
+	event->ended = 0;
 	event->capture_id = stream->capture->id;
 	return PHILOX_OK;
 }
@@ -265,5 +283,49 @@ enum philox_status host_event_query(struct philox_device *base,
 	if (status == PHILOX_OK && event->task && !event->task->done)
 		status = status_set(PHILOX_NOT_READY,
 				    "%s: the event was not reached yet", what);
+	return host_leave(device, status);
+}
+
+/* --- times ---------------------------------------------------------------- */
+
+static enum philox_status when_reached(struct host_device *device,
+				       philox_event handle, const char *what,
+				       uint64_t *time)
+{
+	struct host_event *event;
+	enum philox_status status =
+		host_event_find(device, handle, what, &event);
+
+	if (status == PHILOX_OK)
+		status = refuse_captured(device, event, what);
+	if (status != PHILOX_OK)
+		return status;
+	if (!event->timed || (!event->task && !event->ended))
+		return status_set(PHILOX_ERROR_INVALID, "%s: the event %s",
+				  what,
+				  event->timed ? "was never recorded"
+					       : "keeps no times");
+	if (event->task && !event->task->done)
+		return status_set(PHILOX_NOT_READY,
+				  "%s: the event was not reached yet", what);
+	*time = event->task ? event->task->ended : event->ended;
+	return PHILOX_OK;
+}
+
+enum philox_status host_event_elapsed(struct philox_device *base,
+				      philox_event begin, philox_event end,
+				      uint64_t *nanoseconds)
+{
+	static const char what[] = "event_elapsed";
+	struct host_device *device = host_enter(base);
+	uint64_t from, to;
+	enum philox_status status = when_reached(device, begin, what, &from);
+
+	if (status == PHILOX_OK)
+		status = when_reached(device, end, what, &to);
+	if (status == PHILOX_OK)
+		status = host_check_caller(what);
+	if (status == PHILOX_OK)
+		*nanoseconds = to > from ? to - from : 0;
 	return host_leave(device, status);
 }

@@ -142,6 +142,8 @@ struct host_work {
 struct host_task {
 	unsigned refs;
 	int done;
+	int timed;      /* of an event that is */
+	uint64_t ended; /* timed: when it was done */
 	uint64_t number; /* device-wide, in order of submission */
 	struct host_task *next;
 	struct host_work work;
@@ -173,6 +175,8 @@ struct host_stream {
 /* Recorded in a stream: task. In a capture: capture_id and deps. */
 struct host_event {
 	struct host_object object;
+	int timed;
+	uint64_t ended; /* timed, and synchronous: when it was reached, or 0 */
 	struct host_task *task;
 	uint64_t capture_id; /* 0: not recorded in a capture */
 	struct host_nodes deps;

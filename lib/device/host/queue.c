@@ -58,6 +58,8 @@ static void run_task(struct host_device *device, struct host_task *task)
 	host_work_run(&task->work);
 	pthread_mutex_lock(&device->lock);
 	host_work_drop(device, &task->work);
+	if (task->timed)
+		task->ended = clock_now();
 	task->done = 1;
 }
 

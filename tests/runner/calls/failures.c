@@ -320,7 +320,7 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	FAILS(philox_runner_create(f->context, &of_runner, &other),
 	      PHILOX_ERROR_INVALID);
 	of_runner.pool_flags = 0;
-	of_runner.reserved = 1;
+	of_runner.flags = 2;
 	FAILS(philox_runner_create(f->context, &of_runner, &other),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_runner_create(f->context, NULL, &other),

@@ -5,6 +5,7 @@
  * The promises of lib/device/contract.h and philox/device.h for eager work. The
  * work is copies and sets, which every device has.
  */
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -245,6 +246,46 @@ static void an_event_outlives_its_stream(struct contract *c)
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 }
 
+static void timed_events_tell_how_long_work_took(struct contract *c)
+{
+	philox_event begin, end;
+	philox_stream stream;
+	uint64_t time = 0, back = 1;
+
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	EXPECT_OK(contract_timed_event(c, &begin));
+	EXPECT_OK(contract_timed_event(c, &end));
+	EXPECT_OK(philox_event_record(c->device, stream, begin));
+	EXPECT_OK(contract_delay(c, stream));
+	EXPECT_OK(philox_event_record(c->device, stream, end));
+	EXPECT_OK(philox_event_synchronize(c->device, end));
+	EXPECT_OK(device_event_elapsed(c->device, begin, end, &time));
+	EXPECT_OK(device_event_elapsed(c->device, end, begin, &back));
+	EXPECT_TEXT(time > 0 && back == 0, "%" PRIu64 " ns, %" PRIu64 " back",
+		    time, back);
+}
+
+static void only_timed_events_that_were_recorded_have_times(struct contract *c)
+{
+	philox_event plain, timed, new;
+	philox_stream stream;
+	uint64_t time;
+
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	EXPECT_OK(contract_event(c, &plain));
+	EXPECT_OK(contract_timed_event(c, &timed));
+	EXPECT_OK(contract_timed_event(c, &new));
+	EXPECT_OK(philox_event_record(c->device, stream, plain));
+	EXPECT_OK(philox_event_record(c->device, stream, timed));
+	EXPECT_OK(philox_stream_synchronize(c->device, stream));
+	EXPECT_ERROR(INVALID,
+		     device_event_elapsed(c->device, plain, timed, &time));
+	EXPECT_ERROR(INVALID,
+		     device_event_elapsed(c->device, timed, plain, &time));
+	EXPECT_ERROR(INVALID,
+		     device_event_elapsed(c->device, timed, new, &time));
+}
+
 /* --- asynchrony: needs work that stops until it is told to go on ---------- */
 
 struct gate {
@@ -320,6 +361,33 @@ static void a_wait_is_for_the_point_recorded_by_then(struct contract *c)
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, first));
 	atomic_store(&open, 1);
 	EXPECT_OK(philox_stream_synchronize(c->device, first));
+}
+
+static void an_event_not_reached_has_no_time(struct contract *c)
+{
+	static atomic_int open;
+	struct gate gate = {&open};
+	philox_stream stream;
+	philox_event begin, end;
+	uint64_t time = 0;
+
+	SKIP_IF(!philox_device_is_host(c->device),
+		"work that waits for the host needs philox_stream_launch_host()");
+	SKIP_IF(contract_is_synchronous(c), "all calls wait on this device");
+	atomic_store(&open, 0);
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	EXPECT_OK(contract_timed_event(c, &begin));
+	EXPECT_OK(contract_timed_event(c, &end));
+	EXPECT_OK(philox_event_record(c->device, stream, begin));
+	EXPECT_OK(philox_stream_launch_host(c->device, stream, wait_at_gate,
+					    &gate, sizeof(gate)));
+	EXPECT_OK(philox_event_record(c->device, stream, end));
+	EXPECT_STATUS(PHILOX_NOT_READY,
+		      device_event_elapsed(c->device, begin, end, &time));
+	atomic_store(&open, 1);
+	EXPECT_OK(philox_stream_synchronize(c->device, stream));
+	EXPECT_OK(device_event_elapsed(c->device, begin, end, &time));
+	EXPECT(time > 0);
 }
 
 /* --- counting, failing, refusing ------------------------------------------ */
@@ -481,10 +549,16 @@ const struct contract_check contract_device[] = {
 	{"destroying a stream finishes its work",
 	 .run = destroying_a_stream_finishes_its_work},
 	{"an event outlives its stream", .run = an_event_outlives_its_stream},
+	{"timed events tell how long work took",
+	 .run = timed_events_tell_how_long_work_took},
+	{"only timed events that were recorded have times",
+	 .run = only_timed_events_that_were_recorded_have_times},
 	{"calls return before their work has run",
 	 .run = calls_return_before_their_work_has_run},
 	{"a wait is for the point recorded by then",
 	 .run = a_wait_is_for_the_point_recorded_by_then},
+	{"an event that is not reached has no time",
+	 .run = an_event_not_reached_has_no_time},
 	{"calls are counted", .run = calls_are_counted},
 	{"an injected failure happens once",
 	 .run = a_failure_ordered_happens_once},
