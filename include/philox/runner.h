@@ -635,10 +635,11 @@ enum philox_call_kind {
  * (struct philox_launch_pass). `outputs` is written; if it is NULL and
  * n_outputs is 0, the outputs are released at once.
  *
- * The label is a key in words, for messages, reasons, the log and snapshots.
- * The first call of a key that gives one sets it. A later call may give none.
- * If it gives another one, the key keeps its own, and a message ("label") says
- * so, once for a key.
+ * The label is a key in words, for messages, reasons, the log, snapshots, plans
+ * and `philox explain`. The first call of a key that gives one sets it, or a
+ * plan that is loaded and has one. A later call may give none. If it gives
+ * another one, the key keeps its own, and a message ("label") says so, once for
+ * a key.
  */
 struct philox_call {
 	size_t size; /* sizeof(this struct) */
@@ -1480,11 +1481,11 @@ PHILOX_API enum philox_status philox_run_call(struct philox_run *run,
 /* --- plans ---------------------------------------------------------------- */
 
 /*
- * A runner learns while it is used: its keys, what the body does under each,
- * which inputs are copied, which bodies refuse to be recorded and why, how much
- * memory it takes. A plan is all of that as a text. Load it into a runner of a
- * new process that has made the same functions. That runner then decides, call
- * by call, as the saved one would have continued:
+ * A runner learns while it is used: its keys and their labels, what the body
+ * does under each, which inputs are copied, which bodies refuse to be recorded
+ * and why, how much memory it takes. A plan is all of that as a text. Load it
+ * into a runner of a new process that has made the same functions. That runner
+ * then decides, call by call, as the saved one would have continued:
  *
  *   philox_context_save(context, "step-1000.philox");
  *   philox_plan_save(runner, "step-1000.plan");

@@ -52,7 +52,7 @@ static const char plan[] =
 	"step output 0 bytes 4096\n"
 	"script 1\n"
 	"key 6f6e65 script 0 calls 7 warmups 0 dry 0 wasted 0 patience 0 recordings 3 "
-	"unplayed 1 prepared 1 bytes 6144 wait 0\n"
+	"unplayed 1 prepared 1 bytes 6144 wait 0 label \"batch 32\"\n"
 	"takes 4096 moves 0\n"
 	"takes 64 moves 3 copied\n"
 	"key 00ff script 1 calls 1 warmups 2 dry 0 wasted 0 patience 0 recordings 0 "
@@ -144,8 +144,8 @@ Test(tools_plan, is_summed_up)
 		"    key -: calls 0, not recorded any more: \"it broke\"\n"
 		"    key 00ff: calls 1, warm-ups to come 2, not recorded for "
 		"14 calls: \"it is odd\"\n"
-		"    key 6f6e65 'one': calls 7, recordings 3 (never replayed "
-		"1)\n"
+		"    key 6f6e65 'one', label \"batch 32\": calls 7, recordings 3 "
+		"(never replayed 1)\n"
 		"  \"mlp\": inference, eager, inputs 0, outputs 0, values 0\n"
 		"    keys 0, calls 0, recordings 0 (never replayed 0, prepared "
 		"0), bytes 0\n"
@@ -190,7 +190,7 @@ Test(tools_plan, is_printed_as_json)
 	SAID("\"policy\":{\"refused\":\"eager\",\"recordings\":64,");
 	SAID("\"scripts\":[[\"a forward of region \\\"block.0\\\", flags 0\","
 	     "\"a backward of its pass 0 of region \\\"block.0\\\", flags 4\"");
-	SAID("{\"hex\":\"6f6e65\",\"script\":0,\"calls\":7,\"warmups\":0,");
+	SAID("{\"hex\":\"6f6e65\",\"label\":\"batch 32\",\"script\":0,\"calls\":7,\"warmups\":0,");
 	SAID("\"dry\":0,\"retry\":16,");
 	SAID("\"wait\":null,\"refused\":\"it broke\"");
 	SAID("{\"bytes\":64,\"moves\":3,\"copied\":true,\"pinned\":false}");
@@ -349,6 +349,11 @@ static const struct {
 	 "key -: what its body does is known in B only\n"},
 	{"key 6f6e65", "key 6f6e",
 	 "function \"attention\", key 6f6e 'on' is in B only\n"},
+	{" label \"batch 32\"", " label \"batch 64\"",
+	 "function \"attention\", key 6f6e65 'one': label \"batch 32\" in A, "
+	 "\"batch 64\" in B\n"},
+	{" label \"batch 32\"", "",
+	 "key 6f6e65 'one': label \"batch 32\" in A, \"\" in B\n"},
 	{"key 00ff", "key 00fe",
 	 "function \"attention\", key 00fe is in B only\n"},
 	{"calls 7", "calls 8", "key 6f6e65 'one': calls 7 in A, 8 in B\n"},

@@ -214,7 +214,8 @@ static int keys_of_a_pair_differ(const char *what, const struct found_key *a,
 	const struct plan_key *x = a->key, *y = b->key;
 	const struct field *field = fields_differ(plan_key_fields, x, y);
 
-	if (scripts_differ(what, a, b) ||
+	if (names_differ(what, "label", x->label, y->label) ||
+	    scripts_differ(what, a, b) ||
 	    values_differ(what, field, spoken(field), x, y))
 		return 1;
 	if (x->wait && strcmp(x->refused, y->refused) != 0)

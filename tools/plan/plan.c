@@ -151,8 +151,10 @@ static void print_wait(FILE *out, const struct plan_key *key)
 
 static void print_key(FILE *out, const struct plan_key *key)
 {
-	fprintf(out, "    key %s: calls %" PRIu64, plan_key_words(key).text,
-		key->calls);
+	fprintf(out, "    key %s", plan_key_words(key).text);
+	if (*key->label)
+		fprintf(out, ", label %s", journal_name(key->label).text);
+	fprintf(out, ": calls %" PRIu64, key->calls);
 	if (key->expected.n)
 		fprintf(out, ", recordings %" PRIu32, key->expected.n);
 	if (key->expected.unplayed)
@@ -289,6 +291,8 @@ static void json_plan_key(struct json *json,
 
 	json_object(json, NULL);
 	json_key_bytes(json, key->bytes, key->size);
+	if (*key->label)
+		json_fields(json, plan_label_fields, key);
 	json_fields(json, plan_script_fields, key);
 	json_fields(json, plan_key_fields, key);
 	json_string(json, "refused", key->refused ? key->refused : "");

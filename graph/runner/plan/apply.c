@@ -111,6 +111,7 @@ static void fill_key(const struct plan_key *from, struct key *key)
 	key->wait = from->wait;
 	key->expected = from->expected;
 	key->body_not_run = body_has_not_run(from);
+	memcpy(key->label, from->label, sizeof(key->label));
 	if (from->refused)
 		snprintf(key->refused, sizeof(key->refused), "%s",
 			 from->refused);

@@ -52,6 +52,10 @@ static void write_key(FILE *out, const struct plan_key *key)
 	fields_write(out, plan_key_fields, key, 0);
 	if (key->refused)
 		fields_write(out, plan_refused_fields, key, 0);
+	if (*key->label) {
+		fputs(" label", out);
+		fields_write(out, plan_label_fields, key, 0);
+	}
 	fputc('\n', out);
 }
 
@@ -401,6 +405,17 @@ static void check_recordings(struct plan_reader *reader,
 		reader->bytes += expected->bytes;
 }
 
+static void read_label(struct reader *in, struct plan_key *key)
+{
+	if (in->version == 1 || !reader_accept(in, " label"))
+		return;
+	fields_read(in, plan_label_fields, key, 0);
+	if (!*key->label)
+		reader_refuse(in, "%s", "a label is not empty");
+	else if (name_check(key->label, "a label") != PHILOX_OK)
+		reader_refuse(in, "%s", philox_error_message());
+}
+
 static void read_key_line(struct plan_reader *reader, struct plan_key *key)
 {
 	struct reader *in = &reader->in;
@@ -412,6 +427,7 @@ static void read_key_line(struct plan_reader *reader, struct plan_key *key)
 	check_recordings(reader, &key->expected);
 	if (key->wait)
 		fields_read(in, plan_refused_fields, key, 0);
+	read_label(in, key);
 	reader_end_line(in);
 }
 

@@ -144,6 +144,12 @@ const struct field plan_refused_fields[] = {
 	 .most = TEXT_OF(struct key, refused)},
 	FIELDS_END};
 
+/* Of a key that has one. */
+const struct field plan_label_fields[] = {
+	{FIELD(TEXT, struct plan_key, label, NULL), .name = "label",
+	 .what = "label"},
+	FIELDS_END};
+
 const struct field plan_input_fields[] = {
 	{SIZE(key_input, NULL, bytes), .name = "bytes"},
 	{NUMBER(key_input, "moves", moves)},

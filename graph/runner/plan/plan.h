@@ -30,7 +30,7 @@
  *   step value 0
  *   step output 0 bytes 4096
  *   key 20000000 script 0 calls 7 warmups 0 dry 0 wasted 0 patience 0
- *       recordings 2 unplayed 1 prepared 0 bytes 6144 wait 0
+ *       recordings 2 unplayed 1 prepared 0 bytes 6144 wait 0 label "batch 32"
  *   takes 4096 moves 0
  *   key 40000000 script none calls 3 warmups 0 dry 0 wasted 0 patience 0
  *       recordings 0 unplayed 0 prepared 0 bytes 0 wait 14
@@ -83,15 +83,16 @@
  *                     have their names; passes and allocations count on.
  *  key HEX|- script N|none calls C warmups W dry D wasted W patience P
  *      recordings R unplayed U prepared P bytes B wait 0|N|never [refused WHY]
+ *      [label L]
  *                     A key, the one that was called longest ago first; "-" has
  *                     no bytes. How many calls succeeded, how many warm-ups and
  *                     dry ones are still to come, what the key wastes, its
  *                     recordings, at most as many as the policy says, those of
  *                     them that were never replayed nor prepared, and those that
  *                     were prepared, the bytes they take. With `wait` other than
- *                     0 it says why the key waits for its next recording. Keys
- *                     that no call came to are left out: the first one to fail
- *                     there found nothing.
+ *                     0 it says why the key waits for its next recording. A
+ *                     label that a call has given it. Keys that no call came to
+ *                     are left out: the first one to fail there found nothing.
  *  takes BYTES moves M [copied|pinned]
  *                     The inputs of the key above, in order, each: its size, how
  *                     often in a row it moved to where no recording had it, and
@@ -139,6 +140,7 @@ struct plan_key {
 	struct waste waste;
 	struct expected expected; /* its recordings */
 	char *refused;            /* why it waits; NULL: it does not */
+	char label[64];           /* "": none */
 };
 
 struct plan_function {
@@ -194,7 +196,7 @@ const void *plan_part_at(const struct plan_part *part,
 extern const struct text_line plan_steps[PLAN_STEPS];
 extern const struct field plan_peak_fields[], plan_function_fields[],
 	plan_waste_fields[], plan_script_fields[], plan_key_fields[],
-	plan_key_1_fields[], plan_refused_fields[],
+	plan_key_1_fields[], plan_refused_fields[], plan_label_fields[],
 	plan_input_fields[], plan_barred_fields[];
 
 /*

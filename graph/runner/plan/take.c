@@ -35,7 +35,7 @@ static struct key **sort_keys(const struct philox_function *function, size_t *n)
 
 static struct plan_key plan_of(struct key *key)
 {
-	return (struct plan_key){
+	struct plan_key made = {
 		.bytes = key->bytes,
 		.size = key->size,
 		.script = PLAN_NO_SCRIPT,
@@ -49,6 +49,9 @@ static struct plan_key plan_of(struct key *key)
 			     .prepared = key->prepared + key->expected.prepared,
 			     .bytes = key->recorded + key->expected.bytes},
 		.refused = key->wait ? key->refused : NULL};
+
+	memcpy(made.label, key->label, sizeof(made.label));
+	return made;
 }
 
 static void take_inputs(struct plan_function *to, const struct key *key)

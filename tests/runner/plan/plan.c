@@ -137,6 +137,38 @@ RUNNER_PROMISE(runner_plan, warms_a_key_up_that_was_about_to_be_recorded)
 	again_close(&then);
 }
 
+/* --- labels --------------------------------------------------------------- */
+
+static void call_labelled(struct layer *layer, const void *x, const char *label)
+{
+	struct layer_call call = new_call(layer, x, 1);
+
+	call.call.label = label;
+	OK(try_call(layer, &call));
+	release_outputs(layer, &call);
+}
+
+/* No call has to give it again, and none can give another one. */
+RUNNER_PROMISE(runner_plan, gives_a_key_its_label_back)
+{
+	const struct philox_policy policy = {0};
+	struct first first;
+	struct again then;
+
+	start(&first, f, r, &policy);
+	call_labelled(&first.layer, first.x[0], "batch 32");
+	again_open(&then, f, r, &policy);
+	log_texts(&then.f);
+	call_labelled(&then.layer, then.x[0], NULL);
+	cr_assert_str_eq(philox_function_reason(then.layer.function),
+			 "key 'batch 32': its body has not run in this process "
+			 "since its plan was loaded");
+	call_labelled(&then.layer, then.x[0], "batch 64");
+	LOGGED("label|-|-|function 'layer': key 'batch 32' is called with label "
+	       "'batch 64', and keeps its own\n");
+	again_close(&then);
+}
+
 /* --- places --------------------------------------------------------------- */
 
 RUNNER_PROMISE(runner_plan, records_as_many_places_as_there_were)

@@ -537,6 +537,17 @@ static const struct {
 	{"recordings 1 ", "recordings 0 ", 20, "bytes of no recording"},
 	{"recordings 1 ", "recordings 65 ", 20, "a key has 64 at most"},
 	{"wait 0\n", "wait 0 refused \"why\"\n", 20, "the end of the line"},
+	{"wait 0\n", "wait 0 label \"\"\n", 20, "a label is not empty"},
+	{"wait 0\n", "wait 0 label  \"L\"\n", 20, "'\"' expected"},
+	{"wait 0\n", "wait 0 label \"L\" label \"L\"\n", 20,
+	 "the end of the line"},
+	{"wait 0\n", "wait 0 label \"two\\x0alines\"\n", 20,
+	 "line 20: a label has a control character, 0x0a, after 'two'"},
+	{"wait 0\n",
+	 "wait 0 label \"012345678901234567890123456789012345678901234567890123"
+	 "4567890123\"\n",
+	 20, "a label of more than 63 bytes"},
+	{"wait 16 refused", "wait 16 label \"L\" refused", 26, "' refused '"},
 	{"wait 0\n", "wait 1\n", 20, "' refused '"},
 	{"wait 0\n", "wait 4294967295 refused \"why\"\n", 20,
 	 "no further digit"},
@@ -591,6 +602,31 @@ RUNNER_PROMISE(runner_plan_text, that_is_malformed_is_refused_by_its_line)
 				strstr(philox_error_message(), damages[i].what),
 			"'%s' to '%s': %s", damages[i].from, damages[i].to,
 			philox_error_message());
+	}
+	free(text);
+}
+
+/* --- labels --------------------------------------------------------------- */
+
+/* After why a key waits, if it does. */
+RUNNER_PROMISE(runner_plan_text, has_labels_of_keys_that_have_one)
+{
+	char *text = whole_plan(f), *again;
+	struct whole whole;
+
+	cr_assert_not(strstr(text, "label"), "%s", text);
+	make_whole(&whole, f, r, NOTHING);
+	for (int waits = 0; waits < 2; waits++) {
+		const char *changed =
+			waits ? plan_changed(text, "as it likes\"\n",
+					     "as it likes\" label \"L \\x22\"\n")
+			      : plan_changed(text, " wait 0\n",
+					     " wait 0 label \"batch 32\"\n");
+
+		OK(philox_plan_load_text(r, changed, strlen(changed)));
+		again = plan_of(r);
+		cr_assert_str_eq(again, changed);
+		free(again);
 	}
 	free(text);
 }
@@ -708,6 +744,17 @@ RUNNER_PROMISE(runner_plan_text, of_version_1_is_read)
 		loads_old(other.r, &old_policies[i]);
 		again_close(&other);
 	}
+}
+
+RUNNER_PROMISE(runner_plan_text, of_version_1_has_no_labels)
+{
+	const char *text = old_plan(old_policies[0].fields);
+	char lines[2000];
+
+	snprintf(lines, sizeof(lines), "%s", text);
+	REFUSES(r, plan_changed(lines, "wait 0\n", "wait 0 label \"L\"\n"),
+		PHILOX_ERROR_INVALID);
+	NAMES("line 7: the end of the line expected");
 }
 
 /* --- functions and scripts of which there are several --------------------- */
