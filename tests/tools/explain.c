@@ -246,6 +246,38 @@ RUNNER_PROMISE(tools_explain, two_keys_are_compared_side_by_side)
 	SAID("\n2 lines differ\n");
 }
 
+static void label_key(struct layer *layer, const void *x, const char *label)
+{
+	struct layer_call call = new_call(layer, x, 1);
+
+	call.call.label = label;
+	OK(try_call(layer, &call));
+	release_outputs(layer, &call);
+}
+
+/* Of plans and of snapshots. */
+RUNNER_PROMISE(tools_explain, a_label_is_beside_its_key)
+{
+	struct layer layer = make_layer(f, r, "a");
+	uint32_t *x = make_words(f, 1);
+
+	make_function(&layer, r, "layer");
+	for (int plan = 0; plan < 2; plan++) {
+		enum philox_status (*save)(struct philox_runner *runner,
+					   const char *path) =
+			plan ? philox_plan_save : philox_runner_snapshot;
+
+		OK(save(r, path_a));
+		if (!plan)
+			label_key(&layer, x, "batch 32");
+		OK(save(r, path_b));
+		explained(0, path_b, "");
+		SAID("function 'layer' (forward), key 1 {01000000} 'batch 32'\n");
+		compared(!plan, "", "");
+		SAID("function 'layer' (forward), key {01000000} 'batch 32'");
+	}
+}
+
 static const char *side_by_side(const char *a, const char *b, long wanted)
 {
 	static char *text;

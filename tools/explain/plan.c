@@ -146,7 +146,7 @@ static int print_key(FILE *out, const struct planned *planned, size_t index,
 	fprintf(out, " (%s), key ", function_modes[function->mode]);
 	if (!bare)
 		fprintf(out, "%zu ", index + 1);
-	explain_key(out, key->bytes, key->size);
+	explain_key(out, key->bytes, key->size, key->label);
 	fputc('\n', out);
 	whole = print_script(out, planned, index);
 	if (key->refused && !bare) {

@@ -12,7 +12,7 @@
 /*
  * Note [Program]
  * ~~~~~~~~~~~~~~
- *   recording 1 of function 'layer' (forward), key 1 {01000000}
+ *   recording 1 of function 'layer' (forward), key 1 {01000000} 'batch 32'
  *     %1 = input 'x'  16384 bytes f32[4096]  static, memory 7
  *     %2 = alloc 16384 bytes  'y'  segment 0 [0, 16384)
  *     %3 = forward region 'block.0'
@@ -57,8 +57,9 @@ void explain_nodes(FILE *out, const struct text_node *nodes, size_t n);
 void explain_words(FILE *out, const char *words);
 void explain_name(FILE *out, const char *name);
 
-/* explain_key() prints bytes of a key, "{0a00}", or "{}". */
-void explain_key(FILE *out, const unsigned char *bytes, size_t size);
+/* explain_key() prints a key, "{0a00}" or "{}", and its label if it has one. */
+void explain_key(FILE *out, const unsigned char *bytes, size_t size,
+		 const char *label);
 
 /* --- runner.c: programs of a runner --------------------------------------- */
 

@@ -43,7 +43,7 @@ static void print_key_name(const struct explaining *e,
 	if (!e->choice->bare)
 		fprintf(e->out, " %zu", number);
 	fputc(' ', e->out);
-	explain_key(e->out, key->bytes, key->size);
+	explain_key(e->out, key->bytes, key->size, key->label);
 	fputc('\n', e->out);
 }
 

@@ -544,9 +544,14 @@ void explain_nodes(FILE *out, const struct text_node *nodes, size_t n)
 		fputc('\n', out);
 }
 
-void explain_key(FILE *out, const unsigned char *bytes, size_t size)
+void explain_key(FILE *out, const unsigned char *bytes, size_t size,
+		 const char *label)
 {
 	fputc('{', out);
 	text_write_bytes(out, bytes, size);
 	fputc('}', out);
+	if (*label) {
+		fputc(' ', out);
+		explain_name(out, label);
+	}
 }

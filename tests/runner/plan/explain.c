@@ -472,6 +472,28 @@ RUNNER_PROMISE(explain, a_key_or_a_recording_is_chosen)
 	HAS_NOT(text, "nothing is recorded");
 }
 
+RUNNER_PROMISE(explain, a_key_has_its_label_beside_it)
+{
+	struct layer layer = make_layer(f, r, "a");
+	uint32_t *x = make_words(f, 1);
+	struct layer_call call = new_call(&layer, x, 1);
+
+	make_function(&layer, r, "layer");
+	call.call.label = "batch '32'";
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+	IS(program_of(layer.function, NULL),
+	   "function 'layer' (forward), key 1 {01000000} 'batch \\x2732\\x27'\n"
+	   "  nothing is recorded\n\n");
+	kind_of_call(&layer, x, 1);
+	kind_of_call(&layer, x, 2);
+	HAS(program_of(layer.function, NULL),
+	    "recording 1 of function 'layer' (forward), key 1 {01000000} "
+	    "'batch \\x2732\\x27'\n");
+	HAS(program_of(layer.function, NULL),
+	    "function 'layer' (forward), key 2 {02000000}\n");
+}
+
 RUNNER_PROMISE(explain, what_is_not_there_is_refused_by_name)
 {
 	struct layer layer = make_layer(f, r, "a");
