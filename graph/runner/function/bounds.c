@@ -168,8 +168,15 @@ static int end_expected(struct philox_function *function, const struct key *now)
 		if (key != now && key->expected.n &&
 		    (!found || key->used < found->used))
 			found = key;
-	if (found)
+	if (found) {
 		expected_end(found, function);
+		found->drop_reason =
+			function->agree
+				? "it was given up before it was made again, "
+				  "for policy.recordings"
+				: "it was given up before it was made again, "
+				  "for policy.bytes";
+	}
 	return found != NULL;
 }
 
