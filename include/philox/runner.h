@@ -824,7 +824,8 @@ PHILOX_API enum philox_status philox_function_get_stats(
  * For memory that is in use the text names an output, its function and the call
  * that handed it out. For inputs that moved it names some, and counts the rest;
  * the log ("moved") has all of them, for each recording that is made for it.
- * Where an option would change what was done, the text names that.
+ * Where an option would change what was done, the text names that: of an input,
+ * or of the policy of the function.
  *
  * During capture: not legal on a thread that is capturing.
  * Threads: one at a time for a runner with its functions and outputs.

@@ -205,6 +205,30 @@ static void decide_destroyed(const struct request *request,
 }
 
 /* The body of a call that is recorded might be run: that obstacle is its own. */
+static void decide_warm_up(const struct request *request,
+			   struct decision *decision)
+{
+	const struct key *key = request->key;
+
+	decision->kind = PHILOX_CALL_WARMUP;
+	if (!key->warmups)
+		reason_write(&decision->reason,
+			     "its body has not run in this process since its "
+			     "plan was loaded: it is warmed up, for "
+			     "policy.warmups");
+	else if (key->asked)
+		reason_write(&decision->reason,
+			     "it is warmed up under this key, as its body has "
+			     "asked for");
+	else
+		reason_write(&decision->reason,
+			     "it is warmed up under this key, for "
+			     "policy.warmups");
+	if (key->forgotten)
+		reason_add(&decision->reason,
+			   "; its key was forgotten, for policy.keys");
+}
+
 static int has_obstacle(const struct request *request,
 			struct decision *decision)
 {
@@ -235,16 +259,11 @@ static enum philox_status decide_missed(const struct request *request,
 		return status;
 	decision->kind = PHILOX_CALL_EAGER;
 	if (key->warmups) {
-		reason_write(&decision->reason,
-			     "it is warmed up under this key");
-		decision->kind = PHILOX_CALL_WARMUP;
+		decide_warm_up(request, decision);
 	} else if (has_obstacle(request, decision)) {
 		return PHILOX_OK;
 	} else if (expected_warm_up(key, &request->function->policy)) {
-		reason_write(&decision->reason,
-			     "its body has not run in this process since its "
-			     "plan was loaded");
-		decision->kind = PHILOX_CALL_WARMUP;
+		decide_warm_up(request, decision);
 	} else if (in_use) {
 		decide_live(request, decision, in_use);
 	} else if (stale) {

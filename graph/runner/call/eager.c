@@ -211,7 +211,8 @@ static void count_warmup(const struct request *request)
 	struct key *key = request->key;
 
 	function->counts.warmup++;
-	if (function->runner->run.again)
+	key->asked = function->runner->run.again;
+	if (key->asked)
 		return;
 	key->body_not_run = 0;
 	if (key->warmups) /* else of another process, or for a plan */
@@ -224,7 +225,8 @@ static void count_eager(const struct request *request)
 
 	function->counts.eager++;
 	request->key->body_not_run = 0;
-	if (function->runner->run.again)
+	request->key->asked = function->runner->run.again;
+	if (request->key->asked)
 		request->key->warmups++;
 }
 

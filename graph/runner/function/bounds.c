@@ -227,13 +227,14 @@ static struct key *least_recent_key(const struct philox_function *function,
 static void drop_one(struct philox_function *function, struct key *key)
 {
 	runner_post(function, PHILOX_LOG_INFO, "dropped", PHILOX_CALL_NONE,
-		    NULL, 0,
-		    "forgets %s with %u recording%s, for the limit of keys",
+		    NULL, 0, "forgets %s with %u recording%s, for policy.keys",
 		    key_label(key, "", "a key", "").text,
 		    (unsigned)key->recordings, status_s(key->recordings));
-	if (key->recordings || key->expected.n || key->drop_reason)
-		function->dropped[function->n_dropped++ % DROPPED_KEYS] =
-			key->hash;
+	function->dropped[function->n_dropped++ % DROPPED_KEYS] =
+		(struct dropped_key){.hash = key->hash,
+				     .recorded = key->recordings ||
+						 key->expected.n ||
+						 key->drop_reason};
 	key_drop(function, key);
 	function->counts.keys_dropped++;
 }

@@ -46,15 +46,18 @@ static void link_key(struct philox_function *function, struct key *key)
 	function->counts.keys++;
 }
 
-/* Whether a key of this hash was dropped with recordings. */
-static int was_dropped(const struct philox_function *function, uint64_t hash)
+/* Whether a key of this hash was dropped, `recorded`: with recordings. */
+static int was_dropped(const struct philox_function *function, uint64_t hash,
+		       int recorded)
 {
+	const struct dropped_key *dropped = function->dropped;
 	const uint64_t n = function->n_dropped < DROPPED_KEYS
 				   ? function->n_dropped
 				   : DROPPED_KEYS;
 	uint64_t i = 0;
 
-	while (i < n && function->dropped[i] != hash)
+	while (i < n &&
+	       (dropped[i].hash != hash || dropped[i].recorded < recorded))
 		i++;
 	return i < n;
 }
@@ -74,7 +77,8 @@ static enum philox_status make_key(struct philox_function *function,
 				  function->name);
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
-	if (was_dropped(function, key->hash))
+	key->forgotten = was_dropped(function, key->hash, 0);
+	if (was_dropped(function, key->hash, 1))
 		key->drop_reason = "its key was forgotten, for policy.keys";
 	link_key(function, key);
 	*out = key;

@@ -202,6 +202,12 @@ enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
 
 enum { DROPPED_KEYS = 64, EVICTED_CALLS = 256 };
 
+/* A key that was dropped for the limit of them, by its hash. */
+struct dropped_key {
+	uint64_t hash;
+	int recorded; /* it had recordings, or would have had again */
+};
+
 /* A recording that was evicted, by its hash. */
 struct evicted_call {
 	uint64_t hash;
@@ -233,6 +239,8 @@ struct key {
 	struct expected expected;
 	int body_not_run; /* as it is now: of a plan, and not in this process, or a
 			     function that it calls was destroyed */
+	int forgotten;    /* a key like it was, for the limit of keys */
+	int asked;        /* its body asked for another warm-up */
 	int holds; /* outputs of its recordings are live: for bounds_keep() */
 	unsigned logged;   /* enum logged: decisions that were logged */
 	char label[64];    /* of the first call that gave one; "": none did */
@@ -390,10 +398,8 @@ struct philox_function {
 	uint64_t expected_bytes; /* of all keys */
 	struct evicted_call evicted[EVICTED_CALLS]; /* the latest */
 	uint64_t n_evicted;              /* ever */
-	uint64_t
-		dropped[DROPPED_KEYS]; /* the latest keys that were dropped with
-				     recordings, for the limits, by hash */
-	uint64_t n_dropped;            /* ever */
+	struct dropped_key dropped[DROPPED_KEYS]; /* the latest ones */
+	uint64_t n_dropped;                       /* ever */
 	struct philox_function_stats counts;
 	uint64_t calls; /* ever made, prepared ones not */
 	char reason[REASON_SIZE];

@@ -5,6 +5,7 @@
 #include "tests/support/beds/verify.h"
 
 #define NOT_YET "nothing was recorded under this key yet"
+#define WARM_UP "it is warmed up under this key, for policy.warmups"
 
 #define SAYS_WHY(function, why)                                   \
 	cr_assert_str_eq(philox_function_reason(function), (why), \
@@ -26,7 +27,10 @@ RUNNER_PROMISE(runner_reasons, of_a_key_that_was_forgotten)
 	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
 	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
 	WHY(&layer, NOT_YET);
+	log_texts(f);
 	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	LOGGED("dropped|-|-|function 'layer' forgets a key with 1 recording, "
+	       "for policy.keys\n");
 	/* 1 was never recorded */
 	for (int i = 0; i < 2; i++) {
 		KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
@@ -150,10 +154,64 @@ RUNNER_PROMISE(runner_reasons, of_a_replay_that_differed_and_waits)
 
 	make_frozen(&act, PHILOX_DIFFERS_EAGER);
 	play_act(&act, PHILOX_CALL_EAGER);
-	SAYS_WHY(act.function, "its replay differed from its body");
+	SAYS_WHY(act.function,
+		 "its replay differed from its body");
 	play_act(&act, PHILOX_CALL_EAGER); /* it waits */
 	play_act(&act, PHILOX_CALL_RECORD);
 	SAYS_WHY(act.function,
 		 "its recording was dropped: its replay differed from its "
 		 "body");
+}
+
+/* --- warm-ups ------------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_reasons, of_a_warm_up)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.warmups = 2});
+	for (int i = 0; i < 2; i++) {
+		KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+		WHY(&layer, WARM_UP);
+	}
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	WHY(&layer, NOT_YET);
+}
+
+static enum philox_status ask_once(struct layer *layer, struct philox_run *run)
+{
+	return layer->bodies == 1 ? philox_run_again(run) : PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_warm_up_that_the_body_asked_for)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = ask_once;
+	make_function(&layer, r, "layer");
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	WHY(&layer, WARM_UP);
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	WHY(&layer,
+	    "it is warmed up under this key, as its body has asked for");
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+}
+
+/* Keys in turn, one more than the limit: nothing is ever recorded. */
+RUNNER_PROMISE(runner_reasons, of_a_key_that_was_forgotten_before_a_recording)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 1});
+	for (uint32_t i = 0; i < 6; i++) {
+		KIND(&layer, x, i % 2, PHILOX_CALL_WARMUP);
+		WHY(&layer, i < 2 ? WARM_UP
+				  : WARM_UP
+				    "; its key was forgotten, for policy.keys");
+	}
 }

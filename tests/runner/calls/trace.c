@@ -92,7 +92,9 @@ Test(runner_trace, each_call_is_a_slice_that_says_how_it_was_executed)
 	TIMES(1, in, "\"outcome\":\"record\"");
 	TIMES(2, in, "\"outcome\":\"replay\"");
 	TIMES(1, in, "\"outcome\":\"failed\"");
-	TIMES(1, in, "\"why\":\"it is warmed up under this key\"");
+	TIMES(1, in,
+	      "\"why\":\"it is warmed up under this key, for "
+	      "policy.warmups\"");
 	TIMES(2, in, "\"why\":\"nothing was recorded under this key yet\"");
 }
 

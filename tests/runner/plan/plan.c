@@ -162,7 +162,8 @@ RUNNER_PROMISE(runner_plan, gives_a_key_its_label_back)
 	call_labelled(&then.layer, then.x[0], NULL);
 	cr_assert_str_eq(philox_function_reason(then.layer.function),
 			 "key 'batch 32': its body has not run in this process "
-			 "since its plan was loaded");
+			 "since its plan was loaded: it is warmed up, for "
+			 "policy.warmups");
 	call_labelled(&then.layer, then.x[0], "batch 64");
 	LOGGED("label|-|-|function 'layer': key 'batch 32' is called with label "
 	       "'batch 64', and keeps its own\n");

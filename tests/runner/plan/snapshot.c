@@ -75,7 +75,8 @@ RUNNER_PROMISE(runner_snapshot, has_functions_keys_counts_and_the_last_reason)
 	    "misses new 1 moved 0 live 0 stale 0 evicted 0 bound 0 refused "
 	    "0 eager 0 agreed 0\n"
 	    "verified 0 differed 0 unverified 0\n");
-	HAS(text, "\nreason \"it is warmed up under this key\"\n"
+	HAS(text, "\nreason \"it is warmed up under this key, for "
+		  "policy.warmups\"\n"
 		  "input \"x\" static flags 0 alignment 0 elements 0 origin "
 		  "\"tests/support/beds/runner.c:");
 	HAS(text, "output \"y\" elements 0 origin \"layer.c:1\"\n"
