@@ -205,9 +205,7 @@ static enum philox_status end_call(const struct request *request,
 	struct philox_function *function = request->function;
 
 	if (decision->reason.written) /* while there is the key */
-		snprintf(function->reason, sizeof(function->reason),
-			 "%.71s%.440s", KEY_JOINT(request->key).text,
-			 decision->reason.text);
+		reason_tell(&decision->reason, function, request->key);
 	if (status == PHILOX_OK && !request->prepare)
 		note_inputs(request, decision);
 	keep_bounds(request, status);
@@ -322,6 +320,7 @@ static void trace_end(const struct philox_function *function,
 static void begin_reason(struct reason *reason)
 {
 	reason->written = 0;
+	reason->option = NULL;
 	*reason->text = '\0';
 }
 

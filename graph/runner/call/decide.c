@@ -117,6 +117,7 @@ static enum obstacle find_obstacle(const struct request *request,
 	if (request->key->wait != PHILOX_NEVER)
 		request->key->wait--;
 	reason_write(&decision->reason, "%s", request->key->refused);
+	decision->reason.option = OPTION_WAITS;
 	return OBSTACLE_OF_KEY;
 }
 
@@ -204,7 +205,6 @@ static void decide_destroyed(const struct request *request,
 	record_or_not(request, decision);
 }
 
-/* The body of a call that is recorded might be run: that obstacle is its own. */
 static void decide_warm_up(const struct request *request,
 			   struct decision *decision)
 {
@@ -229,6 +229,7 @@ static void decide_warm_up(const struct request *request,
 			   "; its key was forgotten, for policy.keys");
 }
 
+/* The body of a call that is recorded might be run: that obstacle is its own. */
 static int has_obstacle(const struct request *request,
 			struct decision *decision)
 {

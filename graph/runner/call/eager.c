@@ -201,6 +201,8 @@ static void note_refusal(const struct request *request,
 	if (!run->refused)
 		return;
 	reason_write(&decision->reason, REFUSED_BEGIN "%s", run->reason);
+	decision->reason.option =
+		decision->refused ? OPTION_RUNS : OPTION_WAITS;
 	key_refuse(request->function, request->key, kind,
 		   decision->reason.text);
 }

@@ -441,6 +441,13 @@ static enum philox_status make_recording(const struct request *request,
 	return PHILOX_OK;
 }
 
+static const char *option_of_broken(const struct request *request)
+{
+	if (request->function->policy.refused == PHILOX_REFUSED_ERROR)
+		return OPTION_FAILS;
+	return request->prepare ? OPTION_WAITS : OPTION_RUNS;
+}
+
 /* The body refused, or broke its capture: the message says how. */
 static void note_broken(const struct request *request,
 			struct decision *decision)
@@ -453,6 +460,7 @@ static void note_broken(const struct request *request,
 	if (strncmp(why, begin, strlen(begin)) == 0)
 		why += strlen(begin);
 	reason_write(&decision->reason, "%s", why);
+	decision->reason.option = option_of_broken(request);
 	key_refuse(function, request->key, PHILOX_CALL_RECORD,
 		   decision->reason.text);
 }

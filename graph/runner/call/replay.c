@@ -331,6 +331,8 @@ static void fall_back(const struct request *request, struct decision *decision)
 	struct philox_function *function = request->function;
 
 	reason_write(&decision->reason, "%s", RECORDING_DIFFERED);
+	decision->reason.option = "the call has what its body made, for "
+				  "policy.differs; " OPTION_WAITS;
 	key_refuse(function, request->key, PHILOX_CALL_EAGER,
 		   decision->reason.text);
 	recording_retire(decision->recording, RECORDING_DIFFERED);

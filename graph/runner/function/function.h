@@ -400,14 +400,25 @@ enum philox_status function_refuse_capture(
 /* Why a call is no replay. */
 struct reason {
 	int written;
+	const char *option; /* what the policy makes of it; NULL: nothing */
 	char text[REASON_SIZE];
 };
 
-/* reason_write() writes it, reason_add() goes on. */
+/* What the policy makes of a body that refused to be recorded, or broke. */
+#define OPTION_WAITS "its key waits, for policy.retry"
+#define OPTION_RUNS  "its body is run, for policy.refused; " OPTION_WAITS
+#define OPTION_FAILS "the call fails, for policy.refused; " OPTION_WAITS
+
+/*
+ * reason_write() writes it, without an option, reason_add() goes on.
+ * reason_tell() is the whole, as the function's, of a call of a key.
+ */
 void reason_write(struct reason *reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void reason_add(struct reason *reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void reason_tell(const struct reason *reason, struct philox_function *function,
+		 const struct key *key);
 
 /*
  * key_words() describes a key, by its label if it has one; "" for one without

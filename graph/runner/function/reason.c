@@ -22,6 +22,7 @@ void reason_write(struct reason *reason, const char *format, ...)
 {
 	va_list arguments;
 
+	reason->option = NULL;
 	va_start(arguments, format);
 	append(reason, 0, format, arguments);
 	va_end(arguments);
@@ -34,6 +35,17 @@ void reason_add(struct reason *reason, const char *format, ...)
 	va_start(arguments, format);
 	append(reason, strlen(reason->text), format, arguments);
 	va_end(arguments);
+}
+
+/* The option is told whole, whatever else is cut. */
+void reason_tell(const struct reason *reason, struct philox_function *function,
+		 const struct key *key)
+{
+	const char *option = reason->option ? reason->option : "";
+
+	snprintf(function->reason, sizeof(function->reason), "%.71s%.*s%s%.120s",
+		 KEY_JOINT(key).text, *option ? 310 : 440, reason->text,
+		 *option ? "; " : "", option);
 }
 
 /* --- outputs that are alive ------------------------------------------------- */

@@ -155,8 +155,13 @@ RUNNER_PROMISE(runner_reasons, of_a_replay_that_differed_and_waits)
 	make_frozen(&act, PHILOX_DIFFERS_EAGER);
 	play_act(&act, PHILOX_CALL_EAGER);
 	SAYS_WHY(act.function,
-		 "its replay differed from its body");
-	play_act(&act, PHILOX_CALL_EAGER); /* it waits */
+		 "its replay differed from its body; the call has what its "
+		 "body made, for policy.differs; its key waits, for "
+		 "policy.retry");
+	play_act(&act, PHILOX_CALL_EAGER);
+	SAYS_WHY(act.function,
+		 "its replay differed from its body; its key waits, for "
+		 "policy.retry");
 	play_act(&act, PHILOX_CALL_RECORD);
 	SAYS_WHY(act.function,
 		 "its recording was dropped: its replay differed from its "
@@ -214,4 +219,115 @@ RUNNER_PROMISE(runner_reasons, of_a_key_that_was_forgotten_before_a_recording)
 				  : WARM_UP
 				    "; its key was forgotten, for policy.keys");
 	}
+}
+
+/* --- bodies that refuse --------------------------------------------------- */
+
+#define REFUSED "its body refused to be recorded: host work"
+#define WAITS   "its key waits, for policy.retry"
+
+static enum philox_status refuse(struct layer *layer, struct philox_run *run)
+{
+	(void)layer;
+	return philox_run_refuse(run, "host work");
+}
+
+static enum philox_status refuse_recording(struct layer *layer,
+					   struct philox_run *run)
+{
+	return philox_run_kind(run) == PHILOX_CALL_RECORD ? refuse(layer, run)
+							  : PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_body_that_refused_and_waits)
+{
+	static const char ran[] =
+		REFUSED "; its body is run, for policy.refused; " WAITS;
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = refuse_recording;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.retry = 2});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	WHY(&layer, WARM_UP);
+	for (int i = 0; i < 6; i++) {
+		KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+		WHY(&layer, i % 3 ? REFUSED "; " WAITS : ran);
+	}
+}
+
+/* Each time that it runs: also in the call that fails to record it. */
+RUNNER_PROMISE(runner_reasons, of_a_body_that_always_refuses)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = refuse;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.retry = 1});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	WHY(&layer, REFUSED "; " WAITS);
+	KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+	WHY(&layer, REFUSED "; " WAITS);
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_call_that_may_not_refuse)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	layer.hook = refuse_recording;
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.refused = PHILOX_REFUSED_ERROR});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	call = new_call(&layer, x, 0);
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_UNSUPPORTED);
+	WHY(&layer, REFUSED "; the call fails, for policy.refused; " WAITS);
+	KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+	WHY(&layer, REFUSED "; " WAITS);
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_call_that_could_not_be_prepared)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer_call call = new_call(&layer, make_words(f, 3), 0);
+
+	layer.hook = refuse_recording;
+	make_function(&layer, r, "layer");
+	PREPARED(&layer, &call, 1, 0);
+	WHY(&layer, REFUSED "; " WAITS);
+}
+
+/* What the reason goes on with is there, however long a body's words are. */
+static enum philox_status refuse_at_length(struct layer *layer,
+					   struct philox_run *run)
+{
+	char words[1000];
+
+	(void)layer;
+	memset(words, 'w', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	return philox_run_refuse(run, words);
+}
+
+RUNNER_PROMISE(runner_reasons, of_any_length_name_their_option)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer_call call = new_call(&layer, make_words(f, 3), 0);
+	const char *reason;
+
+	layer.hook = refuse_at_length;
+	make_function(&layer, r, "layer");
+	call.call.label =
+		"a label of 63 bytes, which is as long as the label of a "
+		"key may";
+	cr_assert_eq(strlen(call.call.label), 63);
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+	reason = philox_function_reason(layer.function);
+	cr_assert_str_eq(reason + strlen(reason) - strlen("w; " WAITS),
+			 "w; " WAITS);
 }
