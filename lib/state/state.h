@@ -666,7 +666,8 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *                         words, with commas between, as in `misses` of Note
  *                         [Runner snapshot].
  *  function-times runner R function F [PHASE N]...
- *                         Nanoseconds that the call took, by phase.
+ *                         Nanoseconds that the call took, by phase; before the
+ *                         first call, `create`: that making the function took.
  *  plan-load runner R load N
  *  capture-times graph G end N instantiate N adopt N
  *                         Those of a plan's load, and of making a graph.

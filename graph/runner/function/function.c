@@ -400,6 +400,18 @@ static enum philox_status check_free_name(const struct philox_runner *runner,
 			  runner->name, name);
 }
 
+static void trace_made(const struct philox_function *function)
+{
+	struct philox_context *context = function->runner->context;
+
+	context_lock(context);
+	journal_trace(
+		context, "function-times runner %s function %s create %" PRIu64,
+		journal_name(function->runner->name).text,
+		journal_name(function->name).text, function->counts.create_ns);
+	context_unlock(context);
+}
+
 static enum philox_status make_function(
 	struct philox_runner *runner, const struct philox_function_desc *given,
 	struct philox_function **out)
@@ -439,6 +451,7 @@ static enum philox_status make_function(
 	made->next = runner->functions;
 	runner->functions = made;
 	made->counts.create_ns = runner_time() - began;
+	trace_made(made);
 	runner_post(made, PHILOX_LOG_INFO, "function", PHILOX_CALL_NONE, NULL,
 		    made->counts.create_ns, "is made");
 	*out = made;

@@ -139,7 +139,7 @@ Test(runner_trace, each_call_has_the_times_of_its_phases)
 
 	some_calls();
 	in = read_text(trace);
-	TIMES(5, in, "\"name\":\"function-times\"");
+	TIMES(5 + 1, in, "\"name\":\"function-times\"");
 	TIMES(2, in, "\"warm-up\":"); /* one of them fails */
 	TIMES(1, in, "\"record\":");
 	TIMES(1, in, "\"first\":");
@@ -203,4 +203,19 @@ Test(runner_trace, misses_checkpoints_and_restores_are_marks_of_the_row)
 		     times(in, "\"name\":\"pool-restore\""));
 	cr_assert(marks_of_row(in, row, "pool-restore") > 0);
 	TIMES(2, in, "\"why\":\"nothing was recorded under this key yet\"");
+}
+
+Test(runner_trace, making_a_function_has_its_time_before_the_first_call)
+{
+	const char *in, *made;
+	char row[40];
+
+	some_calls();
+	in = read_text(trace);
+	TIMES(1, in, "\"create\":");
+	made = strstr(in, "\"name\":\"function-times\"");
+	cr_assert(made && made < strstr(in, "\"cat\":\"call\""));
+	cr_assert(strstr(made, "\"create\":") < strchr(made, '\n'));
+	write_row(in, row);
+	cr_assert_eq(marks_of_row(in, row, "function-times"), 5 + 1);
 }
