@@ -52,9 +52,11 @@ static const char good[] =
 	"kept dropped 0 evicted 0 unplayed 0 bytes 0 pool 0 copies 0\n"
 	"reason \"\"\n"
 	"output \"o\" elements 0 origin \"\"\n"
-	"live function 1 output 1 recording 2 block 1 size 5 call 9 tied\n"
+	"live function 1 output 1 recording 2 block 1 size 5 call 9 tied to "
+	"\"a \\x22b\\x22\" serial 7\n"
 	"live function 2 output 1 recording 0 block 0 size 5 call 1 untied\n"
-	"ticket \"a \\x22b\\x22\" serial 7 keeps 2 bytes 1505\n"
+	"ticket \"a \\x22b\\x22\" serial 7 keeps 2 bytes 1505 function 1 "
+	"recording 2 call 9\n"
 	"keep \"mask\" function \"\" elements 1 bytes 1500\n"
 	"keep \"z\" function \"f \\x22g\\x22\" elements 3 bytes 5\n"
 	"ticket \"a \\x22b\\x22\" serial 8 keeps 1 bytes 0\n"
@@ -160,6 +162,10 @@ Test(runner_text, holds_what_the_text_says)
 	cr_assert_eq(read.sources[recording->sources.first + 1].recording, 3);
 	cr_assert(read.ranges[1].bytes == 1024 && read.live[0].tied);
 	cr_assert_eq(read.pool.figures.blocks, 1);
+	cr_assert_str_eq(read.live[0].region, "a \"b\"");
+	cr_assert(read.live[0].serial == 7 && !read.live[1].region);
+	cr_assert(read.tickets[0].function == 1 && !read.tickets[1].function);
+	cr_assert(read.tickets[0].recording == 2 && read.tickets[0].call == 9);
 	cr_assert(read.n_tickets == 2 && read.n_items == 3);
 	cr_assert_str_eq(read.tickets[0].region, "a \"b\"");
 	cr_assert(read.tickets[0].serial == 7 && read.tickets[0].bytes == 1505);
@@ -351,6 +357,20 @@ static const struct misfit misfits[] = {
 	 "line 34: 4 recordings were made, but this is of recording 5"},
 	{"call 9 tied", "call 10 tied",
 	 "line 34: 9 calls began, but this is of call 10"},
+	{"call 9 tied", "call 9 untied",
+	 "line 34: the end of the line expected"},
+	{"x22\" serial 7\nlive", "x22\" serial 0\nlive", "line 34: "},
+	{"1505 function 1", "1505 function 3",
+	 "line 36: there is no function 3"},
+	{"1505 function 1", "1505 function 2",
+	 "a ticket is of function 2 and recording 2, but that is of function 1"},
+	{"1505 function 1", "1505", "line 36: there is no function 0"},
+	{"1505 function 1 recording 2 call 9",
+	 "1505 function 1 recording 5 call 9",
+	 "line 36: 4 recordings were made, but this is of recording 5"},
+	{"1505 function 1 recording 2 call 9",
+	 "1505 function 1 recording 2 call 10",
+	 "line 36: 9 calls began, but this is of call 10"},
 	{"block 1 size 5 call", "block 2 size 5 call",
 	 "an output is in block 2, but the pool has 1"},
 	{"live 2\n", "live 1\n", "line 35: 'begin pool' expected"},

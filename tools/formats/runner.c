@@ -354,6 +354,28 @@ static struct runner_sizes read_runner(struct runner_reader *at)
 
 /* --- live outputs ---------------------------------------------------------- */
 
+/* Who handed out an output, or gave out a ticket. */
+static void check_call(struct runner_reader *at, uint64_t function,
+		       uint64_t recording, uint64_t call)
+{
+	const struct runner_text *text = at->text;
+	struct reader *reader = at->reader;
+
+	if (!function || function > text->n_functions)
+		reader_refuse(reader, "there is no function %" PRIu64,
+			      function);
+	else if (recording > text->made)
+		reader_refuse(reader,
+			      "%" PRIu64 " recording%s were made, but this is "
+			      "of recording %" PRIu64,
+			      text->made, status_s(text->made), recording);
+	else if (call > text->calls)
+		reader_refuse(reader,
+			      "%" PRIu64 " call%s began, but this is of call "
+			      "%" PRIu64,
+			      text->calls, status_s(text->calls), call);
+}
+
 static void check_live_output(struct runner_reader *at,
 			      const struct text_output *output)
 {
@@ -361,29 +383,16 @@ static void check_live_output(struct runner_reader *at,
 	struct reader *reader = at->reader;
 	const struct text_function *function;
 
+	if (reader->status == PHILOX_OK)
+		check_call(at, output->function, output->recording,
+			   output->call);
 	if (reader->status != PHILOX_OK)
 		return;
-	if (!output->function || output->function > text->n_functions) {
-		reader_refuse(reader, "there is no function %" PRIu64,
-			      output->function);
-		return;
-	}
 	function = &text->functions[output->function - 1];
 	if (!output->output || output->output > function->outputs.n)
 		reader_refuse(reader,
 			      "function %" PRIu64 " has no output %" PRIu64,
 			      output->function, output->output);
-	else if (output->recording > text->made)
-		reader_refuse(reader,
-			      "%" PRIu64 " recording%s were made, but this is "
-			      "of recording %" PRIu64,
-			      text->made, status_s(text->made),
-			      output->recording);
-	else if (output->call > text->calls)
-		reader_refuse(reader,
-			      "%" PRIu64 " call%s began, but this is of call "
-			      "%" PRIu64,
-			      text->calls, status_s(text->calls), output->call);
 }
 
 static void read_live_output(struct runner_reader *at)
@@ -393,9 +402,15 @@ static void read_live_output(struct runner_reader *at)
 	struct text_output output;
 
 	read_line(reader, "live", text_live_fields, &output);
+	output.region = NULL;
+	output.serial = 0;
+	if (output.tied && reader_accept(reader, " to"))
+		fields_read(reader, text_tie_fields, &output, FIELDS_APART);
 	check_live_output(at, &output);
 	reader_end_line(reader);
-	reader_put(reader, &text->live, &text->n_live, &output, sizeof(output));
+	if (!reader_put(reader, &text->live, &text->n_live, &output,
+			sizeof(output)))
+		free(output.region);
 }
 
 /* --- what tickets keep ------------------------------------------------------ */
@@ -446,6 +461,16 @@ static void check_ticket_order(struct runner_reader *at,
 			      "a ticket that comes twice, or is out of order");
 }
 
+/* A text may not say which call gave it out. */
+static void check_ticket_call(struct runner_reader *at,
+			      const struct text_ticket *ticket)
+{
+	if (at->reader->status == PHILOX_OK &&
+	    (ticket->function || ticket->recording || ticket->call))
+		check_call(at, ticket->function, ticket->recording,
+			   ticket->call);
+}
+
 static void read_tickets(struct runner_reader *at)
 {
 	struct reader *reader = at->reader;
@@ -456,6 +481,7 @@ static void read_tickets(struct runner_reader *at)
 
 		fields_read(reader, text_ticket_fields, &ticket, FIELDS_APART);
 		check_ticket_order(at, &ticket);
+		check_ticket_call(at, &ticket);
 		reader_end_line(reader);
 		read_kept_items(at, &ticket);
 		if (!reader_put(reader, &text->tickets, &text->n_tickets,
@@ -738,7 +764,7 @@ static void check_giver(struct runner_reader *at,
 			by_recording_number);
 	if (found && found->function != function)
 		refuse_text(at->reader,
-			    "an %s is of function %" PRIu64
+			    "%s is of function %" PRIu64
 			    " and recording %" PRIu64
 			    ", but that is of function %" PRIu64,
 			    what, function, recording, found->function);
@@ -750,11 +776,14 @@ static void check_givers(struct runner_reader *at,
 	const struct runner_text *text = at->text;
 
 	for (size_t i = 0; i < text->n_sources; i++)
-		check_giver(at, places, "input", text->sources[i].recording,
+		check_giver(at, places, "an input", text->sources[i].recording,
 			    text->sources[i].function);
 	for (size_t i = 0; i < text->n_live; i++)
-		check_giver(at, places, "output", text->live[i].recording,
+		check_giver(at, places, "an output", text->live[i].recording,
 			    text->live[i].function);
+	for (size_t i = 0; i < text->n_tickets; i++)
+		check_giver(at, places, "a ticket", text->tickets[i].recording,
+			    text->tickets[i].function);
 }
 
 static void check_recordings(struct runner_reader *at)

@@ -73,7 +73,16 @@ static void json_recording(struct json *json, const struct runner_text *text,
 	json_close(json);
 }
 
-/* --- tickets ---------------------------------------------------------------- */
+/* --- live outputs, and tickets ---------------------------------------------- */
+
+static void json_live(struct json *json, const struct text_output *live)
+{
+	json_object(json, NULL);
+	json_fields(json, text_live_fields, live);
+	if (live->region)
+		json_line(json, "ticket", text_tie_fields, live);
+	json_close(json);
+}
 
 static void json_ticket(struct json *json, const struct runner_text *text,
 			const struct text_ticket *ticket)
@@ -130,7 +139,7 @@ int runner_json(const struct runner_text *text, struct json *json)
 	json_close(json);
 	json_array(json, "live");
 	for (size_t i = 0; i < text->n_live; i++)
-		json_line(json, NULL, text_live_fields, &text->live[i]);
+		json_live(json, &text->live[i]);
 	json_close(json);
 	json_array(json, "tickets");
 	for (size_t i = 0; i < text->n_tickets; i++)

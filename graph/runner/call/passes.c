@@ -603,7 +603,11 @@ static void give_ticket(struct run *run, const struct callback_pass *pass,
 	if (!ticket.serial)
 		return;
 	note_unrecorded(run, ticket);
-	step_owe(run->runner, pass->pass.region, ticket, run->runner->path);
+	step_owe(run->runner, (struct owed_ticket){.region = pass->pass.region,
+						   .ticket = ticket,
+						   .path = run->runner->path,
+						   .function = run->function,
+						   .call = run->runner->calls});
 }
 
 /* The stream that stood in for the caller's is joined. */

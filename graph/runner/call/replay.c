@@ -58,7 +58,11 @@ static void write_tickets(const struct recording *recording,
 			continue;
 		call->passes[i].ticket = ticket;
 		if (ticket.serial)
-			step_owe(runner, entry->region, ticket, runner->path);
+			step_owe(runner,
+				 (struct owed_ticket){
+					 entry->region, ticket, runner->path,
+					 recording->function, recording->number,
+					 runner->calls});
 	}
 }
 

@@ -176,10 +176,12 @@ static void follow_paths(struct loading *loading)
 	uint64_t paths = 0;
 
 	for (size_t i = 0; i < file->n_owed; i++)
-		step_owe(runner, loading->owed[i],
-			 (struct philox_ticket){loading->owed[i]->key,
-						file->owed[i].serial},
-			 runner->paths + file->owed[i].path);
+		step_owe(runner,
+			 (struct owed_ticket){.region = loading->owed[i],
+					      .ticket = {loading->owed[i]->key,
+							 file->owed[i].serial},
+					      .path = runner->paths +
+						      file->owed[i].path});
 	for (size_t i = 0; i < file->n_items; i++)
 		if (file->items[i].path > paths)
 			paths = file->items[i].path;

@@ -133,12 +133,21 @@ const struct field text_live_fields[] = {
 	 .words = ties},
 	FIELDS_END};
 
+/* Of an output that is tied. */
+const struct field text_tie_fields[] = {
+	{FIELD(NAME, struct text_output, region, NULL), .name = "region"},
+	{NUMBER(text_output, "serial", serial), .least = 1},
+	FIELDS_END};
+
 const struct field text_ticket_fields[] = {
 	{FIELD(NAME, struct text_ticket, region, NULL), .name = "region"},
 	{NUMBER(text_ticket, "serial", serial), .least = 1},
 	{NUMBER(text_ticket, "keeps", items.n), .name = "", .least = 1,
 	 .most = RUNNER_TEXT_PART_MAX},
 	{NUMBER(text_ticket, "bytes", bytes)},
+	{NUMBER(text_ticket, "function", function), .may_lack = 1},
+	{NUMBER(text_ticket, "recording", recording), .may_lack = 1},
+	{NUMBER(text_ticket, "call", call), .may_lack = 1},
 	FIELDS_END};
 
 const struct field text_kept_fields[] = {
@@ -223,6 +232,17 @@ static void write_function(FILE *out, const struct runner_text *text,
 			&text->recordings[function->recordings.first + i]);
 }
 
+static void write_live(FILE *out, const struct text_output *live)
+{
+	fputs("live", out);
+	fields_write(out, text_live_fields, live, 0);
+	if (live->region) {
+		fputs(" to", out);
+		fields_write(out, text_tie_fields, live, 0);
+	}
+	fputc('\n', out);
+}
+
 static void write_ticket(FILE *out, const struct runner_text *text,
 			 const struct text_ticket *ticket)
 {
@@ -290,8 +310,7 @@ static void write_all(FILE *out, const struct runner_text *text)
 	for (size_t i = 0; i < text->n_functions; i++)
 		write_function(out, text, i);
 	for (size_t i = 0; i < text->n_live; i++)
-		fields_write_line(out, "live", text_live_fields,
-				  &text->live[i]);
+		write_live(out, &text->live[i]);
 	for (size_t i = 0; i < text->n_tickets; i++)
 		write_ticket(out, text, &text->tickets[i]);
 	program_write(out, &text->program);
@@ -321,6 +340,8 @@ void runner_text_finish(struct runner_text *text)
 	}
 	for (size_t i = 0; i < text->n_keys; i++)
 		free(text->keys[i].bytes);
+	for (size_t i = 0; i < text->n_live; i++)
+		free(text->live[i].region);
 	for (size_t i = 0; i < text->n_tickets; i++)
 		free(text->tickets[i].region);
 	free(text->functions);

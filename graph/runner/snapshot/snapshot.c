@@ -456,6 +456,19 @@ static uint64_t block_number(const struct philox_runner *runner, uint64_t id)
 	return block ? (uint64_t)(block - runner->live) + 1 : 0;
 }
 
+/* The ticket that an output is tied to, if it is pending still. */
+static void copy_tie(struct text_copying *copying,
+		     const struct output_slot *slot, struct text_output *to)
+{
+	struct philox_region *region;
+	struct philox_ticket ticket;
+
+	if (!ties_ticket(slot, &region, &ticket) || !region)
+		return;
+	to->region = copy_string(copying, region->name);
+	to->serial = ticket.serial;
+}
+
 static void copy_live(struct text_copying *copying,
 		      const struct output_slot *slot)
 {
@@ -474,6 +487,7 @@ static void copy_live(struct text_copying *copying,
 	to->bytes = slot->handle.bytes;
 	to->call = slot->call;
 	to->tied = slot->tie != NULL;
+	copy_tie(copying, slot, to);
 }
 
 /* --- tickets, and what they keep ------------------------------------------ */
@@ -487,6 +501,15 @@ static int by_region_and_serial(const void *one, const void *other)
 		return order;
 	return (a->ticket.serial > b->ticket.serial) -
 	       (a->ticket.serial < b->ticket.serial);
+}
+
+/* One of a ticket that says who gave it out comes first. */
+static int by_ticket_and_call(const void *one, const void *other)
+{
+	const struct owed_ticket *a = one, *b = other;
+	const int order = by_region_and_serial(a, b);
+
+	return order ? order : (a->call < b->call) - (a->call > b->call);
 }
 
 /* With the context's lock. */
@@ -513,6 +536,9 @@ static void copy_ticket(struct text_copying *copying,
 	to->serial = owed->ticket.serial;
 	to->bytes = list.bytes;
 	to->items = (struct text_part_of){first, list.n};
+	to->function = owed->function ? number_of(copying, owed->function) : 0;
+	to->recording = owed->recording;
+	to->call = owed->call;
 }
 
 /* A ticket that was given out is there again if an output is tied to it. */
@@ -529,7 +555,7 @@ static void copy_tickets(struct text_copying *copying)
 		return;
 	}
 	memcpy(owed, runner->owed, n * sizeof(*owed));
-	qsort(owed, n, sizeof(*owed), by_region_and_serial);
+	qsort(owed, n, sizeof(*owed), by_ticket_and_call);
 	context_lock(runner->context);
 	for (size_t i = 0; !copying->failed && i < n; i++)
 		if (!i || by_region_and_serial(&owed[i - 1], &owed[i]))

@@ -40,8 +40,9 @@
  *       ranges 1
  *   from function 1 output 1 recording 1 static
  *   range segment 0 offset 1024 bytes 1024
- *   live function 1 output 1 recording 2 block 1 size 1000 call 9 untied
- *   ticket "layer" serial 4 keeps 2 bytes 1512
+ *   live function 1 output 1 recording 2 block 1 size 1000 call 9 tied to
+ *       "layer" serial 4
+ *   ticket "layer" serial 4 keeps 2 bytes 1512 function 1 recording 2 call 9
  *   keep "mask" function "" elements 1 bytes 512
  *   keep "y" function "layer" elements 3 bytes 1000
  *   program 1 takes 1 steps 5 lost 0 nodes 2
@@ -112,16 +113,21 @@
  *  range segment S offset O bytes B
  *                     Memory of the pool that the recording writes, in order of
  *                     place. Ranges do not touch.
- *  live function F output O recording N block B size S call C tied|untied
+ *  live function F output O recording N block B size S call C untied|tied
+ *      [to REGION serial S]
  *                     An output that is not released, in order of their places
  *                     in the runner's table: handed out by call C, which
  *                     launched recording N or, 0, ran the body. Its S bytes are
- *                     in live block B of the pool below; 0: in an input.
- *  ticket REGION serial S keeps N bytes B
+ *                     in live block B of the pool below; 0: in an input. Then
+ *                     the pending ticket that it is tied to.
+ *  ticket REGION serial S keeps N bytes B [function F] [recording R] [call C]
  *                     A pending ticket that a call gave out, or to which an
  *                     output is tied, and that keeps something, in order of
  *                     region and serial: N items of B bytes in all, which
- *                     follow. Tickets that keep nothing have no line.
+ *                     follow. Call C of function F gave it out: it launched
+ *                     recording R or, without R, ran the body. Without F no
+ *                     such call is known. Tickets that keep nothing have no
+ *                     line.
  *  keep NAME function F elements E bytes B
  *                     An item of the ticket above (struct philox_kept_item):
  *                     of its saved context, where F is "", or an output.
@@ -233,12 +239,15 @@ struct text_function {
 struct text_output {
 	uint64_t function, output, recording, block, bytes, call;
 	int tied;
+	char *region; /* of the ticket that it is tied to; NULL: not known */
+	uint64_t serial;
 };
 
 struct text_ticket {
 	char *region;
 	uint64_t serial, bytes;
 	struct text_part_of items;
+	uint64_t function, recording, call; /* 0: not known; none; not known */
 };
 
 /* --- program.c: what recordings do, step by step -------------------------- */
@@ -359,11 +368,10 @@ struct runner_text {
 extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
 extern const struct field text_runner_fields[], text_function_fields[],
 	text_reason_fields[], text_key_fields[], text_label_fields[],
-	text_recording_fields[],
-	text_source_fields[], text_copied_fields[], text_range_fields[],
-	text_live_fields[], text_ticket_fields[], text_kept_fields[],
-	text_loads_fields[], text_spent_fields[],
-	text_times_fields[];
+	text_recording_fields[], text_source_fields[], text_copied_fields[],
+	text_range_fields[], text_live_fields[], text_tie_fields[],
+	text_ticket_fields[], text_kept_fields[], text_loads_fields[],
+	text_spent_fields[], text_times_fields[];
 
 /* runner_text_finish() frees what a text holds. */
 void runner_text_finish(struct runner_text *text);

@@ -132,7 +132,9 @@ static enum philox_status tie_output(struct philox_runner *runner,
 	if (status == PHILOX_OK)
 		status = ties_make(slot, region, ticket);
 	if (status == PHILOX_OK)
-		step_owe(runner, region, ticket, slot->path);
+		step_owe(runner, (struct owed_ticket){.region = region,
+						      .ticket = ticket,
+						      .path = slot->path});
 	return status;
 }
 
@@ -285,11 +287,9 @@ enum philox_status step_reserve(struct philox_runner *runner, size_t n)
 			   2 * (runner->n_owed + n), sizeof(*runner->owed));
 }
 
-void step_owe(struct philox_runner *runner, struct philox_region *region,
-	      struct philox_ticket ticket, uint64_t path)
+void step_owe(struct philox_runner *runner, struct owed_ticket owed)
 {
-	runner->owed[runner->n_owed++] =
-		(struct owed_ticket){region, ticket, path};
+	runner->owed[runner->n_owed++] = owed;
 }
 
 /* --- paths ---------------------------------------------------------------------- */

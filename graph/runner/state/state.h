@@ -487,6 +487,10 @@ struct owed_ticket {
 	struct philox_region *region;
 	struct philox_ticket ticket;
 	uint64_t path;
+	const struct philox_function *function; /* that gave it out; NULL: none
+						   is known */
+	uint64_t recording; /* that was launched; 0: none was */
+	uint64_t call;      /* of the runner */
 };
 
 /* A ticket of a forward that was not recorded since its body refused, or so. */
@@ -865,8 +869,7 @@ void step_follow(struct philox_runner *runner, size_t n_inputs);
  * step_owe() notes a ticket that a call of a path gave out, or that an output
  * of it is tied to; there is room.
  */
-void step_owe(struct philox_runner *runner, struct philox_region *region,
-	      struct philox_ticket ticket, uint64_t path);
+void step_owe(struct philox_runner *runner, struct owed_ticket owed);
 
 /* --- release.c: a thread comes into a runner ------------------------------ */
 

@@ -241,7 +241,7 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 	struct layer layer = make_layer(f, r, "a");
 	struct layer_call first, second;
 	uint32_t *x = make_words(f, 1);
-	char line[100];
+	char line[150], tied[50];
 
 	make_function(&layer, r, "a");
 	first = keep_call(&layer, x, NULL);
@@ -249,6 +249,8 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 	cr_assert_eq(second.call.kind, PHILOX_CALL_RECORD);
 	OK(philox_output_tie(r, &second.outputs[0], layer.region,
 			     second.use.ticket));
+	snprintf(tied, sizeof(tied), "tied to \"a\" serial %" PRIu64,
+		 second.use.ticket.serial);
 	HAS(text_of(r), " functions 1 live 4\n");
 	for (int i = 0; i < 2; i++) {
 		snprintf(line, sizeof(line),
@@ -259,7 +261,7 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 		snprintf(line, sizeof(line),
 			 "\nlive function 1 output %d recording 1 block %d "
 			 "size %d call 2 %s\n",
-			 i + 1, i + 3, (int)BYTES, i ? "untied" : "tied");
+			 i + 1, i + 3, (int)BYTES, i ? "untied" : tied);
 		HAS(text_of(r), line);
 	}
 	HAS(text_of(r), " live 3 size ");
@@ -298,16 +300,19 @@ RUNNER_PROMISE(runner_snapshot, lists_what_each_pending_ticket_keeps)
 				keep_saved));
 	OK(philox_ticket_describe(layer.region, first.use.ticket, parts, 2));
 	snprintf(lines, sizeof(lines),
-		 " tied\n"
-		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes 100\n"
+		 " tied to \"a\" serial %" PRIu64 "\n"
+		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes 100 function 1 "
+		 "call 1\n"
 		 "keep \"ma\\x22sk\" function \"\" elements 1 bytes 77\n"
 		 "keep \"n\" function \"\" elements 3 bytes 23\n"
-		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes %d\n"
+		 "ticket \"a\" serial %" PRIu64 " keeps 2 bytes %d function 1 "
+		 "recording 2 call 3\n"
 		 "keep \"y\" function \"a\" elements 0 bytes %d\n"
 		 "keep \"echo\" function \"a\" elements 0 bytes %d\n"
 		 "program 1 ",
-		 first.use.ticket.serial, third.use.ticket.serial,
-		 2 * (int)BYTES, (int)BYTES, (int)BYTES);
+		 third.use.ticket.serial, first.use.ticket.serial,
+		 third.use.ticket.serial, 2 * (int)BYTES, (int)BYTES,
+		 (int)BYTES);
 	HAS(text_of(r), lines);
 	drop_call(&layer, &first);
 	drop_call(&layer, &second);

@@ -86,7 +86,9 @@ kept dropped 0 evicted 0 unplayed 0 bytes 0 pool 0 copies 0
 reason ""
 live function 1 output 2 recording 1 block 0 size 100 call 9 untied
 live function 2 output 1 recording 0 block 0 size 7 call 10 untied
-live function 1 output 2 recording 1 block 0 size 60 call 11 tied
+live function 1 output 2 recording 1 block 0 size 60 call 11 tied to "a\x22" serial 3
+ticket "a\x22" serial 3 keeps 1 bytes 60 function 1 recording 1 call 11
+keep "z" function "la <&>" elements 0 bytes 60
 begin pool
 philox pool 1
 pool "mo\x22del" plain flags 0 unit 512 step 0 limit 0
@@ -161,7 +163,12 @@ assert layer["recordings"] == [
      "ranges": []}]
 assert host["eager"] and not host["destroyed"] and old["destroyed"]
 assert runner["live"][2] == {"function": 1, "output": 2, "recording": 1,
-                             "block": 0, "bytes": 60, "call": 11, "tied": True}
+                             "block": 0, "bytes": 60, "call": 11, "tied": True,
+                             "ticket": {"region": 'a"', "serial": 3}}
+assert runner["tickets"] == [
+    {"region": 'a"', "serial": 3, "bytes": 60, "function": 1, "recording": 1,
+     "call": 11, "keeps": [{"name": "z", "function": "la <&>", "elements": 0,
+                            "bytes": 60}]}]
 assert runner["pool"]["kind"] == "pool" and runner["pool"]["segments"] == []
 END
 }
