@@ -3,6 +3,7 @@
  * two of them side by side
  */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -276,6 +277,95 @@ RUNNER_PROMISE(tools_explain, a_label_is_beside_its_key)
 		compared(!plan, "", "");
 		SAID("function 'layer' (forward), key {01000000} 'batch 32'");
 	}
+}
+
+static void keep_saved(void *saved, philox_stream stream)
+{
+	(void)saved;
+	(void)stream;
+}
+
+/* A call whose ticket keeps a mask. */
+static struct layer_call call_and_keep(struct layer *layer, const void *x,
+				       uint64_t bytes)
+{
+	const struct philox_saved_desc mask = {
+		.name = "mask",
+		.elements = PHILOX_ELEMENTS(PHILOX_DTYPE_BF16),
+		.bytes = bytes};
+	struct layer_call call = made_call(layer, x, 1);
+
+	release_outputs(layer, &call);
+	OK(philox_ticket_attach(layer->region, call.use.ticket, NULL,
+				keep_saved));
+	OK(philox_ticket_describe(layer->region, call.use.ticket, &mask, 1));
+	return call;
+}
+
+RUNNER_PROMISE(tools_explain, what_tickets_keep_is_compared_and_serials_are_not)
+{
+	struct layer layer = make_layer(f, r, "a");
+	uint32_t *x = make_words(f, 1);
+	struct layer_call call;
+
+	make_function(&layer, r, "layer");
+	kind_of_call(&layer, x, 1);
+	call = call_and_keep(&layer, x, 64);
+	OK(philox_runner_snapshot(r, path_a));
+	let_go(&layer, &call);
+	call = call_and_keep(&layer, x, 64);
+	OK(philox_runner_snapshot(r, path_b));
+	compared(0, "", "");
+	SAID("  ticket of region 'a' keeps 1 item, 64 bytes ");
+	SAID("\nno difference\n");
+	let_go(&layer, &call);
+	call = call_and_keep(&layer, x, 2);
+	OK(philox_runner_snapshot(r, path_b));
+	compared(1, "", "");
+	SAID(" |   ticket of region 'a' keeps 1 item, 2 bytes\n");
+	SAID(" |     'mask'  2 bytes bf16[1]\n");
+	SAID("\n2 lines differ\n");
+	let_go(&layer, &call);
+	OK(philox_runner_snapshot(r, path_b));
+	compared(1, "@1", "@1");
+	SAID("    'mask'  64 bytes bf16[32] ");
+	SAID(" <\n");
+	SAID("\n2 lines differ\n");
+}
+
+/* The pass is none of the runner's. */
+RUNNER_PROMISE(tools_explain, a_ticket_of_no_call_is_below_all_functions)
+{
+	struct layer layer = make_layer(f, r, "a");
+	uint32_t *x = make_words(f, 1);
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	struct layer_call call;
+	char lines[300];
+
+	make_function(&layer, r, "layer");
+	kind_of_call(&layer, x, 1);
+	call = made_call(&layer, x, 1);
+	OK(philox_forward_begin(layer.region, f->stream, 0, &pass));
+	OK(philox_pass_commit(&pass, 0, &ticket));
+	OK(philox_output_tie(r, &call.outputs[0], layer.region, ticket));
+	OK(philox_runner_snapshot(r, path_a));
+	explained(0, path_a, "");
+	snprintf(lines, sizeof(lines),
+		 "  alive: 'y' of call 2, tied to ticket %" PRIu64
+		 " of region 'a'\n"
+		 "  alive: 'echo' of call 2\n"
+		 "\n"
+		 "tickets of no call that is known\n"
+		 "  ticket %" PRIu64 " of region 'a' keeps 1 item, 128 bytes\n"
+		 "    'y' of function 'layer'  128 bytes\n"
+		 "\n",
+		 ticket.serial, ticket.serial);
+	SAID(lines);
+	explained(0, path_a, "@layer");
+	SAID_NOT("keeps");
+	OK(philox_ticket_release(layer.region, f->stream, ticket));
+	let_go(&layer, &call);
 }
 
 static const char *side_by_side(const char *a, const char *b, long wanted)

@@ -22,7 +22,11 @@
  *     %6 = output 'y'  16384 bytes f32[4096]  %2
  *     nodes: kernel head, kernel dropout_f32
  *     replays: 3
- *     alive: 'y' of call 5, tied to a ticket
+ *     alive: 'y' of call 5, tied to ticket 4 of region 'block.0'
+ *     ticket 4 of region 'block.0', given out by call 5, keeps 2 items, 16896
+ *          bytes
+ *       'mask'  512 bytes
+ *       'y' of function 'layer'  16384 bytes f32[4096]
  *     times (ns): body 9000, capture end 200, instantiate 4000, ...
  *
  * A line for each input, then for each step in the order in which it was asked
@@ -31,6 +35,12 @@
  * allocation. What is in the body of a conditional node, or of a function that
  * the body calls, is indented. So the text of a program is a function of its
  * snapshot. What a plan has of it are steps without draws, commits and places.
+ *
+ * Pending tickets that keep something, with what they keep, are below the
+ * recording whose launch gave them out. Those of calls that ran the body, and
+ * of recordings that were dropped, are below their function. Those that no call
+ * is known to have given out are below all functions. If a key or a recording
+ * is chosen, only those below recordings are printed.
  */
 struct explained {
 	const struct text_part *parts; /* inputs, outputs, parameters */
@@ -56,6 +66,9 @@ void explain_nodes(FILE *out, const struct text_node *nodes, size_t n);
  */
 void explain_words(FILE *out, const char *words);
 void explain_name(FILE *out, const char *name);
+
+/* explain_size() prints "16384 bytes f32[4096]", by a dtype's number plus 1. */
+void explain_size(FILE *out, uint64_t bytes, uint32_t elements);
 
 /* explain_key() prints a key, "{0a00}" or "{}", and its label if it has one. */
 void explain_key(FILE *out, const unsigned char *bytes, size_t size,

@@ -18,8 +18,6 @@ struct explaining {
 	int failed;
 };
 
-/* --- one recording -------------------------------------------------------- */
-
 static const char *mode_of(const struct text_function *function)
 {
 	return function_modes[function->mode];
@@ -47,6 +45,118 @@ static void print_key_name(const struct explaining *e,
 	fputc('\n', e->out);
 }
 
+/* --- tickets, and what they keep ------------------------------------------ */
+
+static void print_kept(const struct explaining *e,
+		       const struct philox_kept_item *item)
+{
+	fputs("    ", e->out);
+	explain_name(e->out, item->name);
+	if (*item->function) {
+		fputs(" of function ", e->out);
+		explain_name(e->out, item->function);
+	}
+	fputs("  ", e->out);
+	explain_size(e->out, item->bytes, item->elements);
+	fputc('\n', e->out);
+}
+
+static void print_ticket_name(const struct explaining *e, uint64_t serial,
+			      const char *region)
+{
+	if (e->choice->bare)
+		fputs("ticket of region ", e->out);
+	else
+		fprintf(e->out, "ticket %" PRIu64 " of region ", serial);
+	explain_name(e->out, region);
+}
+
+static void print_ticket(const struct explaining *e,
+			 const struct text_ticket *ticket)
+{
+	fputs("  ", e->out);
+	print_ticket_name(e, ticket->serial, ticket->region);
+	if (ticket->call && !e->choice->bare)
+		fprintf(e->out, ", given out by call %" PRIu64 ",",
+			ticket->call);
+	fprintf(e->out, " keeps %zu item%s, ", ticket->items.n,
+		status_s(ticket->items.n));
+	explain_size(e->out, ticket->bytes, 0);
+	fputc('\n', e->out);
+	for (size_t i = 0; i < ticket->items.n; i++)
+		print_kept(e, &e->text->items[ticket->items.first + i]);
+}
+
+static const struct text_recording *find_recording(
+	const struct runner_text *text, uint64_t number)
+{
+	for (size_t i = 0; number && i < text->n_recordings; i++)
+		if (text->recordings[i].number == number)
+			return &text->recordings[i];
+	return NULL;
+}
+
+static void print_tickets_of(const struct explaining *e,
+			     const struct text_recording *recording)
+{
+	const struct runner_text *text = e->text;
+
+	for (size_t i = 0; i < text->n_tickets; i++)
+		if (text->tickets[i].recording == recording->number)
+			print_ticket(e, &text->tickets[i]);
+}
+
+static int is_unrecorded(const struct runner_text *text,
+			 const struct text_ticket *ticket, size_t function)
+{
+	return ticket->function == function &&
+	       !find_recording(text, ticket->recording);
+}
+
+/* Function 0: of no call that is known. */
+static void print_giver(const struct explaining *e, size_t function)
+{
+	fputs("tickets of ", e->out);
+	if (function) {
+		fputs("function ", e->out);
+		explain_name(e->out, e->names[function - 1]);
+		fputs(", without a recording\n", e->out);
+	} else {
+		fputs("no call that is known\n", e->out);
+	}
+}
+
+static void print_unrecorded_tickets(const struct explaining *e,
+				     size_t function)
+{
+	const struct runner_text *text = e->text;
+	size_t n = 0;
+
+	for (size_t i = 0; i < text->n_tickets; i++) {
+		if (!is_unrecorded(text, &text->tickets[i], function))
+			continue;
+		if (!n++)
+			print_giver(e, function);
+		print_ticket(e, &text->tickets[i]);
+	}
+	if (n)
+		fputc('\n', e->out);
+}
+
+/* --- one recording -------------------------------------------------------- */
+
+static void print_tie(const struct explaining *e,
+		      const struct text_output *live)
+{
+	if (live->region) {
+		fputs(", tied to ", e->out);
+		print_ticket_name(e, live->serial, live->region);
+	} else if (live->tied) {
+		fputs(", tied to a ticket", e->out);
+	}
+	fputc('\n', e->out);
+}
+
 /* Outputs of this recording that are not released. */
 static void print_alive(const struct explaining *e,
 			const struct text_function *function,
@@ -63,8 +173,8 @@ static void print_alive(const struct explaining *e,
 		explain_name(e->out, text->parts[function->outputs.first +
 						 live->output - 1]
 					     .name);
-		fprintf(e->out, " of call %" PRIu64 "%s\n", live->call,
-			live->tied ? ", tied to a ticket" : "");
+		fprintf(e->out, " of call %" PRIu64, live->call);
+		print_tie(e, live);
 	}
 }
 
@@ -131,6 +241,7 @@ static void print_recording(struct explaining *e,
 		fprintf(e->out, "  replays: %" PRIu64 "\n", recording->replays);
 	if (!bare)
 		print_alive(e, function, recording);
+	print_tickets_of(e, recording);
 	if (e->choice->times && index < e->text->n_times)
 		print_times(e, index);
 	fputc('\n', e->out);
@@ -208,9 +319,15 @@ static void print_spent(const struct explaining *e,
 		counts->verify_ns);
 }
 
-static void print_function(struct explaining *e,
-			   const struct text_function *function)
+/* Whether all of a function, or of a runner, is printed. */
+static int is_whole(const struct explain_choice *choice)
 {
+	return !choice->key && !choice->key_number && !choice->recording;
+}
+
+static void print_function(struct explaining *e, size_t index)
+{
+	const struct text_function *function = &e->text->functions[index];
 	const struct explain_choice *choice = e->choice;
 	const long before = e->printed;
 
@@ -219,6 +336,8 @@ static void print_function(struct explaining *e,
 	for (size_t i = 1; i <= function->keys.n; i++)
 		if (is_key_chosen(choice, key_of(e, function, i), i))
 			print_key(e, function, i);
+	if (is_whole(choice))
+		print_unrecorded_tickets(e, index + 1);
 	if (choice->times && e->text->timed && e->printed > before)
 		print_spent(e, function);
 }
@@ -234,7 +353,9 @@ long explain_runner(FILE *out, const struct runner_text *text,
 	for (size_t i = 0; i < text->n_functions; i++)
 		e.names[i] = text->functions[i].name;
 	for (size_t i = 0; i < text->n_functions; i++)
-		print_function(&e, &text->functions[i]);
+		print_function(&e, i);
+	if (is_whole(choice) && !choice->function)
+		print_unrecorded_tickets(&e, 0);
 	if (choice->times && text->timed && e.printed)
 		fprintf(out, "times of the runner (ns): plan loads %" PRIu64
 			     "\n",

@@ -129,7 +129,7 @@ void explain_name(FILE *out, const char *name)
 /* --- types ---------------------------------------------------------------- */
 
 /* "16384 bytes f32[4096]" */
-static void print_size(FILE *out, uint64_t bytes, uint32_t elements)
+void explain_size(FILE *out, uint64_t bytes, uint32_t elements)
 {
 	const enum philox_dtype dtype = (enum philox_dtype)(elements - 1);
 	const char *name = elements ? fill_dtype_name(dtype) : NULL;
@@ -344,7 +344,7 @@ static void print_output(const struct printing *p, const struct text_step *step)
 	else
 		fprintf(p->out, "%" PRIu64, step->index);
 	fputs("  ", p->out);
-	print_size(p->out, step->bytes, part ? part->elements : 0);
+	explain_size(p->out, step->bytes, part ? part->elements : 0);
 	if (step->from) {
 		fputs("  ", p->out);
 		print_allocation(p, step->from);
@@ -361,7 +361,7 @@ static void print_inner(const struct printing *p, const struct text_step *step)
 	fputs("output ", p->out);
 	explain_name(p->out, step->name);
 	fputs("  ", p->out);
-	print_size(p->out, step->bytes, 0);
+	explain_size(p->out, step->bytes, 0);
 	if (step->from) {
 		fputs("  ", p->out);
 		print_allocation(p, step->from);
@@ -485,7 +485,7 @@ static void print_input(struct printing *p, size_t index)
 	explain_name(p->out, part->name);
 	fputs("  ", p->out);
 	if (program->takes) {
-		print_size(p->out, program->takes[index], part->elements);
+		explain_size(p->out, program->takes[index], part->elements);
 		fputs("  ", p->out);
 	}
 	fputs(input_kinds[part->kind], p->out);

@@ -266,20 +266,126 @@ RUNNER_PROMISE(explain, outputs_that_are_alive_are_named_with_their_ties)
 	struct layer layer = make_layer(f, r, "a");
 	uint32_t *x = make_words(f, 1);
 	struct layer_call call;
+	char lines[200];
 
 	make_function(&layer, r, "layer");
 	kind_of_call(&layer, x, 1);
 	call = made_call(&layer, x, 1);
 	OK(philox_output_tie(r, &call.outputs[1], layer.region,
 			     call.use.ticket));
-	HAS(program_of(layer.function, NULL),
-	    "  replays: 0\n"
-	    "  alive: 'y' of call 2\n"
-	    "  alive: 'echo' of call 2, tied to a ticket\n");
+	snprintf(lines, sizeof(lines),
+		 "  replays: 0\n"
+		 "  alive: 'y' of call 2\n"
+		 "  alive: 'echo' of call 2, tied to ticket %" PRIu64
+		 " of region 'a'\n",
+		 call.use.ticket.serial);
+	HAS(program_of(layer.function, NULL), lines);
 	OK(philox_output_release(r, f->stream, &call.outputs[0]));
 	HAS_NOT(program_of(layer.function, NULL), "alive: 'y'");
 	OK(philox_ticket_release(layer.region, f->stream, call.use.ticket));
 	HAS_NOT(program_of(layer.function, NULL), "alive");
+}
+
+/* --- what tickets keep ---------------------------------------------------- */
+
+static void keep_saved(void *saved, philox_stream stream)
+{
+	(void)saved;
+	(void)stream;
+}
+
+/* A saved context of two parts, with 'echo' tied: 692 bytes in all. */
+static void keep_three(struct layer *layer, const struct layer_call *call)
+{
+	static const struct philox_saved_desc parts[] = {
+		{.name = "mask",
+		 .elements = PHILOX_ELEMENTS(PHILOX_DTYPE_F16),
+		 .bytes = 512},
+		{.name = "it's", .bytes = 52}};
+
+	OK(philox_ticket_attach(layer->region, call->use.ticket, NULL,
+				keep_saved));
+	OK(philox_ticket_describe(layer->region, call->use.ticket, parts, 2));
+	OK(philox_output_tie(layer->runner, &call->outputs[1], layer->region,
+			     call->use.ticket));
+}
+
+/* What is printed of it. */
+static const char *three_kept(const struct layer_call *call, int number)
+{
+	static char lines[400];
+
+	snprintf(lines, sizeof(lines),
+		 "  ticket %" PRIu64 " of region 'a', given out by call %d, "
+		 "keeps 3 items, 692 bytes\n"
+		 "    'mask'  512 bytes f16[256]\n"
+		 "    'it\\x27s'  52 bytes\n"
+		 "    'echo' of function 'layer'  128 bytes\n"
+		 "\n",
+		 call->use.ticket.serial, number);
+	return lines;
+}
+
+static unsigned tickets_in(const char *text)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, "  ticket "))) {
+		n++;
+		text++;
+	}
+	return n;
+}
+
+RUNNER_PROMISE(explain, what_a_pending_ticket_keeps_is_below_its_recording)
+{
+	struct layer layer = make_layer(f, r, "a");
+	struct philox_explain_desc options = options_of();
+	struct layer_call first, second;
+
+	make_function(&layer, r, "layer");
+	kind_of_call(&layer, make_words(f, 1), 1);
+	first = made_call(&layer, make_words(f, 1), 1);
+	second = made_call(&layer, make_words(f, 2), 1);
+	cr_assert_eq(second.call.kind, PHILOX_CALL_RECORD);
+	HAS_NOT(program_of(layer.function, NULL), "keeps");
+	keep_three(&layer, &second);
+	HAS(program_of(layer.function, NULL), three_kept(&second, 3));
+	cr_assert_eq(tickets_in(program_of(layer.function, NULL)), 1);
+	options.recording = 2;
+	HAS(program_of(layer.function, &options), three_kept(&second, 3));
+	options.recording = 1;
+	HAS_NOT(program_of(layer.function, &options), "keeps");
+	OK(philox_ticket_release(layer.region, f->stream, second.use.ticket));
+	HAS_NOT(program_of(layer.function, NULL), "keeps");
+	let_go(&layer, &first);
+}
+
+RUNNER_PROMISE(explain,
+	       tickets_of_calls_that_ran_the_body_are_below_the_function)
+{
+	struct layer layer = make_layer(f, r, "a");
+	struct philox_explain_desc options = options_of();
+	struct layer_call call;
+	const uint32_t key = 1;
+	char text[800];
+
+	make_function(&layer, r, "layer");
+	call = made_call(&layer, make_words(f, 1), 1);
+	cr_assert_eq(call.call.kind, PHILOX_CALL_WARMUP);
+	keep_three(&layer, &call);
+	snprintf(text, sizeof(text),
+		 "function 'layer' (forward), key 1 {01000000}\n"
+		 "  nothing is recorded\n"
+		 "\n"
+		 "tickets of function 'layer', without a recording\n"
+		 "%s",
+		 three_kept(&call, 1));
+	IS(program_of(layer.function, NULL), text);
+	options.key = &key;
+	options.key_bytes = sizeof(key);
+	HAS_NOT(program_of(layer.function, &options), "keeps");
+	OK(philox_ticket_release(layer.region, f->stream, call.use.ticket));
 }
 
 /* --- draws are what was drawn --------------------------------------------- */
@@ -617,8 +723,9 @@ RUNNER_PROMISE(explain, equal_runs_have_equal_programs)
 
 RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 {
-	struct layer layer = make_layer(f, r, "a");
-	const struct explain_choice choice = {.times = 1};
+	struct layer layer = make_layer(f, r, "a"), kept = layer;
+	struct explain_choice choice = {.times = 1};
+	struct layer_call call;
 	char *text = NULL, *printed = NULL;
 	struct runner_text read;
 	struct text written;
@@ -628,6 +735,11 @@ RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 	make_more(&layer, r);
 	for (int i = 0; i < 3; i++)
 		call_more(&layer, make_words(f, 1));
+	make_function(&kept, r, "layer");
+	for (int i = 0; i < 3; i++) {
+		call = made_call(&kept, make_words(f, 1), 1);
+		keep_three(&kept, &call);
+	}
 	for (unsigned flags = 0; flags <= PHILOX_SNAPSHOT_TIMES; flags++) {
 		struct philox_explain_desc options = options_of();
 
@@ -637,10 +749,18 @@ RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 		OK(runner_text_write(&read, &written));
 		IS(written.bytes, text);
 		out = open_memstream(&printed, &size);
+		choice.function = "more";
 		cr_assert_gt(explain_runner(out, &read, &choice), 0);
 		fclose(out);
 		options.flags = flags;
 		IS(printed, program_of(layer.function, &options));
+		free(printed);
+		out = open_memstream(&printed, &size);
+		choice.function = "layer";
+		cr_assert_gt(explain_runner(out, &read, &choice), 0);
+		fclose(out);
+		cr_assert_eq(tickets_in(printed), 3);
+		IS(printed, program_of(kept.function, &options));
 		free(written.bytes);
 		free(printed);
 		free(text);
