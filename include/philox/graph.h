@@ -384,9 +384,10 @@ enum philox_explain_flags {
  * The program has a line for each step of the capture in its order: passes,
  * draws with dtype, span, parameters and operator, states that are handed out,
  * launch parameters, copied states of generators, bodies of conditional nodes.
- * Then come the nodes by kind, if the graph is philox's: handles of an adopted
- * graph may be gone. At most 16384 steps are kept; the rest is counted.
- * philox_function_explain_text() does so for recordings of a runner.
+ * Then come the nodes by kind, and at the end of each body those in it. Handles
+ * of an adopted graph may be gone, so its nodes are not listed. At most 16384
+ * steps are kept; the rest is counted. philox_function_explain_text() does so
+ * for recordings of a runner.
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
  * Errors:

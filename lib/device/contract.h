@@ -329,8 +329,9 @@ struct device_ops {
 	int (*is_memory)(struct philox_device *, const void *);
 	/*
 	 * Not counted, legal, NULL if a device cannot tell: the nodes of a
-	 * graph in order of creation, without those in bodies. A name is that
-	 * of a kernel, "" if there is none. `each` must not call the device.
+	 * graph, or of a body, in order of creation, without those in bodies
+	 * within. A name is that of a kernel, "" if there is none. `each` must
+	 * not call the device.
 	 */
 	enum philox_status (*graph_list)(
 		struct philox_device *, philox_native_graph,

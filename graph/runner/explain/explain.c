@@ -179,6 +179,8 @@ static int write_graph(FILE *out, const struct philox_graph *graph,
 		return 0;
 	explained.steps = text->steps;
 	explained.n_steps = text->n_steps;
+	explained.nodes = text->nodes;
+	explained.n_nodes = text->n_nodes;
 	explained.lost = program.lost;
 	context_lock(graph->context);
 	fputs("graph ", out);
@@ -187,7 +189,6 @@ static int write_graph(FILE *out, const struct philox_graph *graph,
 	context_unlock(graph->context);
 	if (!explain_program(out, &explained))
 		return 0;
-	explain_nodes(out, text->nodes, text->n_nodes);
 	if (!graph->ours)
 		fputs("  nodes are not listed: the graph is the caller's\n",
 		      out);

@@ -33,7 +33,8 @@
  * for (a line is broken here). Each has a number, by which later ones name it:
  * a draw, a commit and a backward their pass, a free and an output their
  * allocation. What is in the body of a conditional node, or of a function that
- * the body calls, is indented. So the text of a program is a function of its
+ * the body calls, is indented. A line with nodes ends what is theirs: the nodes
+ * of a body come before its end. So the text of a program is a function of its
  * snapshot. What a plan has of it are steps without draws, commits and places.
  *
  * Pending tickets that keep something, with what they keep, are below the
@@ -49,16 +50,14 @@ struct explained {
 	const char *const *functions;      /* names, for the sources */
 	const uint64_t *takes;             /* bytes of each; NULL: not known */
 	const struct text_step *steps;
-	size_t n_steps;
+	const struct text_node *nodes; /* of the graph, and of its bodies */
+	size_t n_steps, n_nodes;
 	uint64_t lost;
 	int placed; /* allocations have places */
 };
 
-/* explain_program() prints inputs and steps: 0: no memory. */
+/* explain_program() prints inputs, steps and nodes: 0: no memory. */
 int explain_program(FILE *out, const struct explained *program);
-
-/* explain_nodes() prints a line with nodes, if there are any. */
-void explain_nodes(FILE *out, const struct text_node *nodes, size_t n);
 
 /*
  * explain_words() prints a text of other words with what is not printable as

@@ -213,12 +213,12 @@ static void print_steps(struct explaining *e,
 		.takes = of->takes + program->takes.first,
 		.steps = of->steps + program->steps.first,
 		.n_steps = program->steps.n,
+		.nodes = of->nodes + program->nodes.first,
+		.n_nodes = program->nodes.n,
 		.lost = program->lost,
 		.placed = 1};
 
 	e->failed |= !explain_program(e->out, &explained);
-	explain_nodes(e->out, of->nodes + program->nodes.first,
-		      program->nodes.n);
 }
 
 static void print_recording(struct explaining *e,

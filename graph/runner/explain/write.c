@@ -102,11 +102,17 @@ static void print_pass(const struct printing *p, uint64_t pass)
 		fprintf(p->out, "pass %" PRIu64, pass);
 }
 
-static void begin_line(struct printing *p)
+static void print_indent(const struct printing *p)
 {
 	const unsigned depth = p->depth < DEPTH_MOST ? p->depth : DEPTH_MOST;
 
-	fprintf(p->out, "  %*s%%%zu = ", 2 * (int)depth, "", ++p->line);
+	fprintf(p->out, "  %*s", 2 * (int)depth, "");
+}
+
+static void begin_line(struct printing *p)
+{
+	print_indent(p);
+	fprintf(p->out, "%%%zu = ", ++p->line);
 }
 
 /* What is not printable is written as in texts. */
@@ -219,6 +225,76 @@ static void print_span(FILE *out, const struct text_step *step)
 	if (step->rows)
 		fprintf(out, " and so on, %" PRIu64 " rows every %" PRIu64,
 			step->rows, step->stride);
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+static void print_node(FILE *out, const struct text_node *node)
+{
+	static const char *const kinds[] = {
+		"kernel", "host function", "copy",  "set",    "conditional node",
+		"graph",  "event",         "memory", "empty", "other"};
+
+	if (node->n > 1)
+		fprintf(out, "%" PRIu64 " x ", node->n);
+	fputs(node->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[node->kind]
+							  : "?",
+	      out);
+	if (*node->name) {
+		fputc(' ', out);
+		explain_name(out, node->name);
+	}
+}
+
+/* A line with those of the graph itself, or of a body, if there are any. */
+static void print_nodes(const struct printing *p, const char *what,
+			uint32_t body)
+{
+	size_t printed = 0;
+
+	for (size_t i = 0; i < p->program->n_nodes; i++) {
+		const struct text_node *node = &p->program->nodes[i];
+
+		if (node->body != body)
+			continue;
+		if (!printed)
+			print_indent(p);
+		fputs(printed++ ? ", " : what, p->out);
+		print_node(p->out, node);
+	}
+	if (printed)
+		fputc('\n', p->out);
+}
+
+static int has_end(const struct explained *program, uint32_t body)
+{
+	for (size_t i = 0; i < program->n_steps; i++)
+		if (program->steps[i].kind == PROGRAM_BODY_END &&
+		    program->steps[i].pass == body)
+			return 1;
+	return 0;
+}
+
+/* Of a body whose end is among the steps that were not kept. */
+static void print_left(const struct printing *p, uint32_t body)
+{
+	char what[40];
+
+	if (body == CAPTURED_NO_BODY || has_end(p->program, body))
+		return;
+	snprintf(what, sizeof(what), "nodes of body %" PRIu32 ": ", body);
+	print_nodes(p, what, body);
+}
+
+static void print_last_nodes(struct printing *p)
+{
+	const struct text_node *nodes = p->program->nodes;
+
+	p->depth = 0;
+	print_nodes(p, "nodes: ", CAPTURED_NO_BODY);
+	for (size_t i = 0; i < p->program->n_nodes; i++)
+		if (!i || nodes[i].body != nodes[i - 1].body)
+			print_left(p, nodes[i].body);
 }
 
 /* --- steps ---------------------------------------------------------------- */
@@ -391,6 +467,8 @@ static void print_body(const struct printing *p, const struct text_step *step)
 
 static void print_step(struct printing *p, const struct text_step *step)
 {
+	if (step->kind == PROGRAM_BODY_END)
+		print_nodes(p, "nodes: ", step->pass);
 	if ((step->kind == PROGRAM_BODY_END || step->kind == PROGRAM_RETURN) &&
 	    p->depth)
 		p->depth--;
@@ -516,32 +594,11 @@ int explain_program(FILE *out, const struct explained *program)
 		fprintf(out, "  and %" PRIu64 " more step%s that %s not kept\n",
 			program->lost, status_s(program->lost),
 			program->lost == 1 ? "was" : "were");
+	if (found)
+		print_last_nodes(&p);
 	free(p.allocations);
 	free(p.passes);
 	return found;
-}
-
-void explain_nodes(FILE *out, const struct text_node *nodes, size_t n)
-{
-	static const char *const kinds[] = {
-		"kernel", "host function", "copy",  "set",    "conditional node",
-		"graph",  "event",         "memory", "empty", "other"};
-
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ", " : "  nodes: ", out);
-		if (nodes[i].n > 1)
-			fprintf(out, "%" PRIu64 " x ", nodes[i].n);
-		fputs(nodes[i].kind < sizeof(kinds) / sizeof(*kinds)
-			      ? kinds[nodes[i].kind]
-			      : "?",
-		      out);
-		if (*nodes[i].name) {
-			fputc(' ', out);
-			explain_name(out, nodes[i].name);
-		}
-	}
-	if (n)
-		fputc('\n', out);
 }
 
 void explain_key(FILE *out, const unsigned char *bytes, size_t size,

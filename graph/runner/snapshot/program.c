@@ -159,6 +159,8 @@ const struct field text_node_fields[] = {
 	{FIELD(CHOICE, struct text_node, kind, "of"), .words = node_kinds,
 	 .what = "a kind of nodes"},
 	{FIELD(NAME, struct text_node, name, "named")},
+	{FIELD(NUMBER, struct text_node, body, "body"), .may_lack = 1,
+	 .otherwise = CAPTURED_NO_BODY},
 	FIELDS_END};
 
 /* --- copying -------------------------------------------------------------- */
@@ -365,6 +367,7 @@ static void copy_steps(struct program_copying *copying)
 struct node_list {
 	struct text_node *nodes;
 	size_t n;
+	uint32_t body;
 	int failed;
 };
 
@@ -382,7 +385,10 @@ static void list_node(void *user, enum device_node_kind kind, const char *name)
 	node = program_row(&list->failed, &list->nodes, &list->n, sizeof(*node));
 	if (!node)
 		return;
-	*node = (struct text_node){kind, 1, strdup(name)};
+	*node = (struct text_node){.kind = kind,
+				   .body = list->body,
+				   .n = 1,
+				   .name = strdup(name)};
 	list->failed |= !node->name;
 }
 
@@ -401,20 +407,28 @@ static void free_nodes(struct text_node *nodes, size_t n)
 }
 
 /* A device that does not tell leaves none. */
-static void copy_nodes(struct program_copying *copying,
-		       struct philox_device *device, philox_native_graph native)
+static void list_nodes(struct philox_device *device, philox_native_graph native,
+		       struct node_list *list)
 {
-	struct program_text *text = copying->text;
 	const struct status_message kept = status_kept();
-	struct node_list list = {.nodes = NULL};
-	struct text_node *rows;
 
-	if (device_graph_list(device, native, list_node, &list) != PHILOX_OK &&
-	    !list.failed) {
-		free_nodes(list.nodes, list.n);
-		list.n = 0;
+	if (device_graph_list(device, native, list_node, list) != PHILOX_OK &&
+	    !list->failed) {
+		free_nodes(list->nodes, list->n);
+		list->n = 0;
 	}
 	status_restore(&kept);
+}
+
+static void copy_nodes(struct program_copying *copying,
+		       struct philox_device *device, philox_native_graph native,
+		       uint32_t body)
+{
+	struct program_text *text = copying->text;
+	struct node_list list = {.body = body};
+	struct text_node *rows;
+
+	list_nodes(device, native, &list);
 	copying->failed |= list.failed;
 	rows = list.n && !copying->failed
 		       ? array_grow(&text->nodes, text->n_nodes, list.n,
@@ -429,6 +443,19 @@ static void copy_nodes(struct program_copying *copying,
 		free_nodes(list.nodes, list.n);
 	}
 	free(list.nodes);
+}
+
+/* A body's native graph lives as long as that of its node. */
+static void copy_all_nodes(struct program_copying *copying,
+			   struct philox_device *device,
+			   philox_native_graph native)
+{
+	const struct capture *capture = copying->capture;
+	const uint32_t n = capture ? capture->n_bodies : 0;
+
+	copy_nodes(copying, device, native, CAPTURED_NO_BODY);
+	for (uint32_t i = 0; !copying->failed && i < n; i++)
+		copy_nodes(copying, device, capture->bodies[i].native, i);
 }
 
 int program_copy(struct program_text *text, struct text_program *program,
@@ -450,7 +477,7 @@ int program_copy(struct program_text *text, struct text_program *program,
 			(steps ? steps->lost : 0);
 	context_unlock(context);
 	if (native && !copying.failed)
-		copy_nodes(&copying, context->device, native);
+		copy_all_nodes(&copying, context->device, native);
 	program->steps.n = text->n_steps - program->steps.first;
 	program->nodes.n = text->n_nodes - program->nodes.first;
 	return !copying.failed;

@@ -274,9 +274,10 @@ struct text_step {
 	uint64_t bytes, alignment, segment, offset, limit;
 };
 
-/* Nodes of one kind and name. */
+/* Nodes of one kind and name, of the graph or of a body in it. */
 struct text_node {
 	uint32_t kind; /* enum device_node_kind */
+	uint32_t body; /* of the capture; UINT32_MAX: in none */
 	uint64_t n;
 	char *name;
 };
@@ -312,8 +313,9 @@ struct program_places {
 
 /*
  * program_copy() appends the steps of a capture (NULL: it had none), with those
- * of a body (NULL: none) where they were, and the nodes of a native graph
- * (NULL: they are not listed). The context is not locked. 0: no memory.
+ * of a body (NULL: none) where they were, and the nodes of a native graph and
+ * of the bodies in it (NULL: they are not listed). The context is not locked. 0:
+ * no memory.
  */
 int program_copy(struct program_text *text, struct text_program *program,
 		 struct philox_context *context, const struct capture *capture,

@@ -721,16 +721,39 @@ RUNNER_PROMISE(explain, equal_runs_have_equal_programs)
 
 /* --- texts of snapshots --------------------------------------------------- */
 
-RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
+/* The text of a snapshot is read, written again and printed. */
+static void same_of_snapshot(struct layer *layer, const char *name,
+			     unsigned flags)
 {
-	struct layer layer = make_layer(f, r, "a"), kept = layer;
-	struct explain_choice choice = {.times = 1};
-	struct layer_call call;
+	const struct explain_choice choice = {.times = 1, .function = name};
+	struct philox_explain_desc options = options_of();
 	char *text = NULL, *printed = NULL;
 	struct runner_text read;
 	struct text written;
 	size_t size;
 	FILE *out;
+
+	OK(philox_runner_snapshot_text_with(layer->runner, flags, &text,
+					    &size));
+	OK(runner_text_read(text, size, &read));
+	cr_assert_eq(read.timed, (int)flags);
+	OK(runner_text_write(&read, &written));
+	IS(written.bytes, text);
+	out = open_memstream(&printed, &size);
+	cr_assert_gt(explain_runner(out, &read, &choice), 0);
+	fclose(out);
+	options.flags = flags;
+	IS(printed, program_of(layer->function, &options));
+	free(written.bytes);
+	free(printed);
+	free(text);
+	runner_text_finish(&read);
+}
+
+RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
+{
+	struct layer layer = make_layer(f, r, "a"), kept = layer;
+	struct layer_call call;
 
 	make_more(&layer, r);
 	for (int i = 0; i < 3; i++)
@@ -741,31 +764,55 @@ RUNNER_PROMISE(explain, a_snapshot_that_is_read_gives_the_same_text_as_the_call)
 		keep_three(&kept, &call);
 	}
 	for (unsigned flags = 0; flags <= PHILOX_SNAPSHOT_TIMES; flags++) {
-		struct philox_explain_desc options = options_of();
-
-		OK(philox_runner_snapshot_text_with(r, flags, &text, &size));
-		OK(runner_text_read(text, size, &read));
-		cr_assert_eq(read.timed, (int)flags);
-		OK(runner_text_write(&read, &written));
-		IS(written.bytes, text);
-		out = open_memstream(&printed, &size);
-		choice.function = "more";
-		cr_assert_gt(explain_runner(out, &read, &choice), 0);
-		fclose(out);
-		options.flags = flags;
-		IS(printed, program_of(layer.function, &options));
-		free(printed);
-		out = open_memstream(&printed, &size);
-		choice.function = "layer";
-		cr_assert_gt(explain_runner(out, &read, &choice), 0);
-		fclose(out);
-		cr_assert_eq(tickets_in(printed), 3);
-		IS(printed, program_of(kept.function, &options));
-		free(written.bytes);
-		free(printed);
-		free(text);
-		runner_text_finish(&read);
+		same_of_snapshot(&layer, "more", flags);
+		same_of_snapshot(&kept, "layer", flags);
 	}
+	cr_assert_eq(tickets_in(program_of(kept.function, NULL)), 3);
+}
+
+/* Two branches, the first of which is empty. */
+static enum philox_status choose(struct layer *layer, struct philox_run *run)
+{
+	static const struct philox_conditional_desc options = {
+		.size = sizeof(options),
+		.kind = PHILOX_CONDITIONAL_IF,
+		.bodies = 2};
+	struct fixture *f = layer->f;
+	struct philox_conditional node;
+	void *made;
+
+	OK(philox_run_alloc(run, 64, 0, NULL, &made));
+	if (philox_run_kind(run) != PHILOX_CALL_RECORD)
+		return PHILOX_OK;
+	OK(philox_conditional_begin(f->context, philox_run_stream(run),
+				    &options, &node));
+	OK(philox_conditional_body(&node, 0, f->side));
+	OK(philox_conditional_body(&node, 1, f->side));
+	OK(philox_memory_set(f->device, f->side, made, 0, 64));
+	return philox_conditional_end(&node);
+}
+
+RUNNER_PROMISE(explain, nodes_in_bodies_are_in_recordings_and_snapshots)
+{
+	struct layer layer = make_layer(f, r, "a");
+	uint32_t *x = make_words(f, 1);
+	char *text;
+
+	make_function(&layer, r, "layer");
+	layer.hook = choose;
+	for (int i = 0; i < 2; i++)
+		kind_of_call(&layer, x, 1);
+	HAS(program_of(layer.function, NULL),
+	    "  %12 = body 0 of if 0, at most 1 run\n"
+	    "    nodes: kernel 'body'\n"
+	    "  %13 = end of body 0\n"
+	    "  %14 = body 1 of if 0, at most 1 run\n"
+	    "    nodes: kernel 'body', set\n"
+	    "  %15 = end of body 1\n");
+	text = snapshot_of(r, 0);
+	HAS(text, "\nnodes 1 of set named \"\" body 1\n");
+	free(text);
+	same_of_snapshot(&layer, "layer", 0);
 }
 
 /* --- graphs --------------------------------------------------------------- */
