@@ -27,6 +27,7 @@ struct graph_context {
 	struct philox_graph *graphs;
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
+	uint64_t pool_steps;       /* of captures, for their order */
 	struct philox_runner *runners;
 	struct philox_run *callbacks; /* that run */
 	uint64_t run_passes; /* begun by bodies, for struct philox_pass */

@@ -166,6 +166,7 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 	if (status == PHILOX_ERROR_MEMORY)
 		status = allocate_again(pool, stream, &info, &request, &taken);
 	if (status == PHILOX_OK) {
+		pool_step_note(pool, &info, PROGRAM_ALLOC, &taken, alignment);
 		*block = (struct philox_pool_block){taken.id, taken.address,
 						    taken.size};
 		status_restore(&kept); /* it may have taken two attempts */
@@ -177,9 +178,8 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 static enum philox_status put_block(struct philox_pool *pool,
 				    philox_stream stream,
 				    const struct capture_info *info,
-				    void *address)
+				    void *address, struct pool_block *shown)
 {
-	struct pool_block shown;
 	struct block *block;
 	uint32_t owner;
 	enum philox_status status;
@@ -188,10 +188,10 @@ static enum philox_status put_block(struct philox_pool *pool,
 	status = pool_admit(pool, info);
 	if (status != PHILOX_OK)
 		return status;
-	block = pool_locate(pool->blocks, address, &shown);
+	block = pool_locate(pool->blocks, address, shown);
 	if (!block)
 		return pool_says(pool, PHILOX_ERROR_INVALID);
-	status = pool_wipe(pool, stream, &shown);
+	status = pool_wipe(pool, stream, shown);
 	if (status == PHILOX_OK) {
 		pool_note_free(pool, stream);
 		status = pool_owner(pool, stream, &owner);
@@ -200,10 +200,10 @@ static enum philox_status put_block(struct philox_pool *pool,
 		status = pool_put(pool->blocks, block, owner);
 	if (status != PHILOX_OK)
 		return pool_says(pool, status);
-	pool_mark_freed(pool, &shown);
+	pool_mark_freed(pool, shown);
 	if (!info->id)
-		pool_filled(pool, &shown);
-	journal_block(pool, "free", &shown);
+		pool_filled(pool, shown);
+	journal_block(pool, "free", shown);
 	return PHILOX_OK;
 }
 
@@ -211,6 +211,7 @@ enum philox_status pool_free_block(struct philox_pool *pool,
 				   philox_stream stream, void *address)
 {
 	struct capture_info info;
+	struct pool_block freed;
 	enum philox_status status;
 
 	if (!address)
@@ -220,8 +221,10 @@ enum philox_status pool_free_block(struct philox_pool *pool,
 	if (status != PHILOX_OK)
 		return pool_report(pool, pool_says(pool, status), 0);
 	pool_lock(pool);
-	status = put_block(pool, stream, &info, address);
+	status = put_block(pool, stream, &info, address, &freed);
 	pool_unlock(pool);
+	if (status == PHILOX_OK)
+		pool_step_note(pool, &info, PROGRAM_FREE, &freed, 0);
 	if (status == PHILOX_OK && !info.id)
 		pool_unmap_free(pool);
 	return pool_report(pool, status, 0);

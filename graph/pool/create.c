@@ -88,6 +88,7 @@ static void free_pool(struct philox_pool *pool)
 	while ((capture = pool->captures)) {
 		pool->captures = capture->next;
 		ranges_finish(&capture->writes);
+		free(capture->steps.items);
 		lifeline_put(capture->lifeline);
 		free(capture);
 	}

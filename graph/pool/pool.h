@@ -59,6 +59,22 @@
  * A launch waits for the turn without the context's lock.
  */
 
+/* What a capture did to the memory of a pool, for the text of its program. */
+struct pool_step {
+	uint64_t order; /* among those of all pools */
+	uint32_t after; /* steps of the capture's own before it */
+	uint8_t kind;   /* PROGRAM_ALLOC or PROGRAM_FREE */
+	size_t alignment;
+	struct pool_block block;
+	const struct philox_pool *pool;
+};
+
+struct pool_steps {
+	struct pool_step *items;
+	size_t n;
+	uint64_t lost; /* for which there was no room */
+};
+
 /* A capture that had a session in a pool. */
 struct pool_capture {
 	struct pool_capture *next; /* in the pool, newest first */
@@ -72,6 +88,7 @@ struct pool_capture {
 	int writes_all;       /* there was no memory for `writes` */
 	struct ranges writes; /* of a pool that fills: what launches may write */
 	struct lifeline *lifeline;
+	struct pool_steps steps; /* none if the pool is a runner's */
 	const char *graph; /* its name; NULL: none was made, or it is gone */
 	struct pool_capture *sibling; /* of the graph, in the next pool */
 };
@@ -424,6 +441,21 @@ void pool_filled_range(struct philox_pool *pool, struct range range,
 		       int filled);
 enum philox_status pool_fill_rest(struct philox_pool *pool,
 				  philox_stream stream);
+
+/* --- steps: what captures do to a pool, for texts ------------------------- */
+
+/*
+ * Without locks. pool_step_note() notes what was done to a block on a stream of
+ * a capture, if that has the pool's session. At most PROGRAM_MOST steps are
+ * kept. A runner notes those of its pool itself.
+ *
+ * pool_steps_copy() appends those of a graph's pools in their order: 0: no
+ * memory. The pools stay while the graph does.
+ */
+void pool_step_note(struct philox_pool *pool, const struct capture_info *info,
+		    enum program_kind kind, const struct pool_block *block,
+		    size_t alignment);
+int pool_steps_copy(const struct pool_capture *pools, struct pool_steps *to);
 
 /* --- turns: the pools of a graph: adopted, launched, let go --------------- */
 

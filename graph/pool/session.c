@@ -78,6 +78,7 @@ void pool_reap(struct philox_pool *pool)
 		}
 		*link = capture->next;
 		ranges_finish(&capture->writes);
+		free(capture->steps.items);
 		lifeline_put(capture->lifeline);
 		free(capture);
 	}

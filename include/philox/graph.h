@@ -384,10 +384,11 @@ enum philox_explain_flags {
  * The program has a line for each step of the capture in its order: passes,
  * draws with dtype, span, parameters and operator, states that are handed out,
  * launch parameters, copied states of generators, bodies of conditional nodes.
- * Then come the nodes by kind, and at the end of each body those in it. Handles
- * of an adopted graph may be gone, so its nodes are not listed. At most 16384
- * steps are kept; the rest is counted. philox_function_explain_text() does so
- * for recordings of a runner.
+ * Allocations and frees are those of pools in which the capture had a session,
+ * with their places. Then come the nodes by kind, and at the end of each body
+ * those in it. Handles of an adopted graph may be gone, so its nodes are not
+ * listed. At most 16384 steps are kept; the rest is counted.
+ * philox_function_explain_text() does so for recordings of a runner.
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
  * Errors:

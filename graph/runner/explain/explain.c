@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/pool/pool.h"
 #include "graph/runner/explain/explain.h"
 #include "graph/runner/state/state.h"
 
@@ -167,15 +168,57 @@ static void print_graph_times(FILE *out, const struct graph_times *times)
 			times->end, times->instantiate);
 }
 
-/* Handles of an adopted graph are the caller's, who may have destroyed them. */
+static struct body_step step_of(const struct pool_step *step)
+{
+	struct body_step made = {.kind = step->kind,
+				 .after = step->after,
+				 .index = step->block.id,
+				 .bytes = step->block.size,
+				 .alignment = step->alignment,
+				 .done = step};
+
+	memcpy(made.tag, step->block.tag, sizeof(made.tag));
+	return made;
+}
+
+/* The steps of a capture with those of its pools among them. */
+static int copy_with(const struct philox_graph *graph,
+		     const struct pool_steps *from, struct program_text *text,
+		     struct text_program *program)
+{
+	struct body_steps steps = {.n = from->n, .lost = from->lost};
+	int copied;
+
+	steps.items = malloc((from->n + 1) * sizeof(*steps.items));
+	if (!steps.items)
+		return 0;
+	for (size_t i = 0; i < from->n; i++)
+		steps.items[i] = step_of(&from->items[i]);
+	/* handles of an adopted graph may be gone */
+	copied = program_copy(text, program, graph->context, graph->capture,
+			      &steps, graph->ours ? graph->native : NULL, NULL);
+	free(steps.items);
+	return copied;
+}
+
+static int copy_graph(const struct philox_graph *graph,
+		      struct program_text *text, struct text_program *program)
+{
+	struct pool_steps steps = {.items = NULL};
+	const int copied = pool_steps_copy(graph->pools, &steps) &&
+			   copy_with(graph, &steps, text, program);
+
+	free(steps.items);
+	return copied;
+}
+
 static int write_graph(FILE *out, const struct philox_graph *graph,
 		       unsigned flags, struct program_text *text)
 {
 	struct text_program program = {.recording = 0};
-	struct explained explained = {.parts = NULL};
+	struct explained explained = {.placed = 1};
 
-	if (!program_copy(text, &program, graph->context, graph->capture, NULL,
-			  graph->ours ? graph->native : NULL, NULL))
+	if (!copy_graph(graph, text, &program))
 		return 0;
 	explained.steps = text->steps;
 	explained.n_steps = text->n_steps;

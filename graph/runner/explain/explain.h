@@ -42,6 +42,11 @@
  * of recordings that were dropped, are below their function. Those that no call
  * is known to have given out are below all functions. If a key or a recording
  * is chosen, only those below recordings are printed.
+ *
+ * A graph that the user captured may have memory of several pools, which are
+ * named, and may free what was allocated before it, which has no line:
+ *   %1 = alloc 64 bytes  'x'  pool 'pool'  segment 0 [0, 64)
+ *   %2 = free 1000 bytes  'before'  pool 'pool'  segment 0 [512, 1512)
  */
 struct explained {
 	const struct text_part *parts; /* inputs, outputs, parameters */

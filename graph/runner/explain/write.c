@@ -371,16 +371,19 @@ static void print_begin(const struct printing *p, const struct text_step *step)
 
 static void print_place(const struct printing *p, const struct text_step *step)
 {
-	if (p->program->placed)
-		fprintf(p->out,
-			"  segment %" PRIu64 " [%" PRIu64 ", %" PRIu64 ")",
-			step->segment, step->offset,
-			step->offset + step->bytes);
+	if (!p->program->placed)
+		return;
+	if (step->pool) {
+		fputs("  pool ", p->out);
+		explain_name(p->out, step->pool);
+	}
+	fprintf(p->out, "  segment %" PRIu64 " [%" PRIu64 ", %" PRIu64 ")",
+		step->segment, step->offset, step->offset + step->bytes);
 }
 
-static void print_alloc(const struct printing *p, const struct text_step *step)
+static void print_block(const struct printing *p, const struct text_step *step)
 {
-	fprintf(p->out, "alloc %" PRIu64 " byte%s", step->bytes,
+	fprintf(p->out, "%" PRIu64 " byte%s", step->bytes,
 		status_s(step->bytes));
 	if (step->alignment)
 		fprintf(p->out, " alignment %" PRIu64, step->alignment);
@@ -389,6 +392,17 @@ static void print_alloc(const struct printing *p, const struct text_step *step)
 		explain_name(p->out, step->name);
 	}
 	print_place(p, step);
+}
+
+/* What a capture freed may have been allocated before it. */
+static void print_free(const struct printing *p, const struct text_step *step)
+{
+	fputs("free ", p->out);
+	if (step->pool &&
+	    !find_line(p->allocations, p->n_allocations, step->index))
+		print_block(p, step);
+	else
+		print_allocation(p, step->index);
 }
 
 static const struct text_part *part_at(const struct explained *program,
@@ -505,11 +519,11 @@ static void print_step(struct printing *p, const struct text_step *step)
 		fprintf(p->out, "end of body %" PRIu32, step->pass);
 		break;
 	case PROGRAM_ALLOC:
-		print_alloc(p, step);
+		fputs("alloc ", p->out);
+		print_block(p, step);
 		break;
 	case PROGRAM_FREE:
-		fputs("free ", p->out);
-		print_allocation(p, step->index);
+		print_free(p, step);
 		break;
 	case PROGRAM_BUFFER:
 		fputs("copy of input ", p->out);

@@ -302,11 +302,26 @@ static void copy_output(const struct body_step *from, struct text_step *to)
 	to->offset = from->offset;
 }
 
+static void copy_place(struct program_copying *copying,
+		       const struct body_step *from, struct text_step *to)
+{
+	const struct program_places *places = copying->places;
+	const struct pool_step *done = from->done;
+
+	if (!done) {
+		places->find(places->user, from->address, &to->segment,
+			     &to->offset);
+		return;
+	}
+	to->pool = copy_name(copying, done->pool->name);
+	to->segment = done->block.segment;
+	to->offset = done->block.offset;
+}
+
 static void copy_body_step(struct program_copying *copying,
 			   const struct body_step *from)
 {
 	struct text_step *to = new_step(copying, from->kind);
-	const struct program_places *places = copying->places;
 
 	if (!to)
 		return;
@@ -322,13 +337,17 @@ static void copy_body_step(struct program_copying *copying,
 		break;
 	case PROGRAM_ALLOC:
 		to->name = copy_name(copying, from->tag);
-		places->find(places->user, from->address, &to->segment,
-			     &to->offset);
+		copy_place(copying, from, to);
+		break;
+	case PROGRAM_FREE:
+		if (from->done) {
+			to->name = copy_name(copying, from->tag);
+			copy_place(copying, from, to);
+		}
 		break;
 	case PROGRAM_BUFFER:
 		to->alignment = 0;
-		places->find(places->user, from->address, &to->segment,
-			     &to->offset);
+		copy_place(copying, from, to);
 		break;
 	case PROGRAM_INNER:
 		to->index = 0;
@@ -512,8 +531,10 @@ void program_write(FILE *out, const struct program_text *text)
 
 void program_finish(struct program_text *text)
 {
-	for (size_t i = 0; i < text->n_steps; i++)
+	for (size_t i = 0; i < text->n_steps; i++) {
 		free(text->steps[i].name);
+		free(text->steps[i].pool);
+	}
 	free_nodes(text->nodes, text->n_nodes);
 	free(text->steps);
 	free(text->nodes);

@@ -266,6 +266,7 @@ struct text_step {
 	uint32_t flags, op, call, iteration, iterations, dist, dtype, layout;
 	uint32_t node;
 	char *name; /* of the region, operator, parameter, tag; NULL: none */
+	char *pool; /* ALLOC, FREE: its name; NULL: the runner's, as in texts */
 	uint64_t first, count, rows, stride;
 	uint64_t with[2];
 	uint64_t index; /* of the allocation, the output, the input */

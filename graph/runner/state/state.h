@@ -304,6 +304,8 @@ struct body_step {
 	size_t bytes, alignment;
 	size_t offset;     /* OUTPUT: in what it is in */
 	uintptr_t address; /* ALLOC, BUFFER: of the memory */
+	const struct pool_step *done; /* by a capture of the user's: with the
+					 place; NULL: by a body */
 	char tag[POOL_TAG_SIZE];
 };
 
