@@ -56,27 +56,29 @@ POOL_PROMISE(pool_programs, have_allocations_and_frees_among_the_passes)
 	OK(philox_pool_free(pool, f->stream, before));
 	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_capture_end(f->context, f->stream, &graph));
-	steps_are(graph,
-		  "graph 'graph 1'\n"
-		  "  %1 = alloc 64 bytes  'x'  pool 'pool'  segment 0 [1024, "
-		  "1088)\n"
-		  "  %2 = forward region 'a', inference\n"
-		  "  %3 = draw bits u32 [0, 4)  region 'a' op 0 'first'  cells "
-		  "%2\n"
-		  "  %4 = commit %2\n"
-		  "  %5 = alloc 4096 bytes alignment 2048  pool 'pool'  segment "
-		  "0 [2048, 6144)\n"
-		  "  %6 = free %1\n"
-		  "  %7 = forward region 'a', inference\n"
-		  "  %8 = draw bits u32 [0, 4)  region 'a' op 0 'first'  cells "
-		  "%7\n"
-		  "  %9 = commit %7\n"
-		  "  %10 = free 1000 bytes  'before'  pool 'pool'  segment 0 [0, "
-		  "1000)\n");
+	steps_are(
+		graph,
+		"graph 'graph 1'\n"
+		"  %1 = alloc 64 bytes  'x'  pool 'pool'  segment 0 [1024, "
+		"1088)\n"
+		"  %2 = forward region 'a', inference\n"
+		"  %3 = draw bits u32 [0, 4)  region 'a' op 0 'first'  cells "
+		"%2\n"
+		"  %4 = commit %2\n"
+		"  %5 = alloc 4096 bytes alignment 2048  pool 'pool'  segment "
+		"0 [2048, 6144)\n"
+		"  %6 = free %1\n"
+		"  %7 = forward region 'a', inference\n"
+		"  %8 = draw bits u32 [0, 4)  region 'a' op 0 'first'  cells "
+		"%7\n"
+		"  %9 = commit %7\n"
+		"  %10 = free 1000 bytes  'before'  pool 'pool'  segment 0 [0, "
+		"1000)\n");
 	OK(philox_graph_destroy(graph));
 }
 
-POOL_PROMISE(pool_programs, name_the_pool_of_each_block_in_the_order_of_the_calls)
+POOL_PROMISE(pool_programs,
+	     name_the_pool_of_each_block_in_the_order_of_the_calls)
 {
 	struct philox_pool *other = make_pool(f, "other", 0);
 	struct philox_pool_session *session, *second;
@@ -94,13 +96,14 @@ POOL_PROMISE(pool_programs, name_the_pool_of_each_block_in_the_order_of_the_call
 	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 	OK(philox_pool_session_end(second, PHILOX_OK, NULL));
 	OK(philox_capture_end(f->context, f->stream, &graph));
-	steps_are(graph,
-		  "graph 'graph 1'\n"
-		  "  %1 = alloc 64 bytes  'x'  pool 'pool'  segment 0 [0, 64)\n"
-		  "  %2 = alloc 32 bytes  'y'  pool 'other'  segment 0 [0, 32)\n"
-		  "  %3 = free %1\n"
-		  "  %4 = alloc 16 bytes  'z'  pool 'pool'  segment 0 [0, 16)\n"
-		  "  %5 = free %2\n");
+	steps_are(
+		graph,
+		"graph 'graph 1'\n"
+		"  %1 = alloc 64 bytes  'x'  pool 'pool'  segment 0 [0, 64)\n"
+		"  %2 = alloc 32 bytes  'y'  pool 'other'  segment 0 [0, 32)\n"
+		"  %3 = free %1\n"
+		"  %4 = alloc 16 bytes  'z'  pool 'pool'  segment 0 [0, 16)\n"
+		"  %5 = free %2\n");
 	OK(philox_graph_destroy(graph));
 	OK(philox_pool_destroy(other));
 }

@@ -373,39 +373,110 @@ cudaError_t cudaGraphExecKernelNodeSetParams(
 	return WITH_CALL(params, call, exec_set_kernel, exec, node, &call);
 }
 
-/* --- graphs --------------------------------------------------------------- */
+/* --- what nodes are: as on the host device -------------------------------- */
 
-/* The nodes themselves are not shown. */
+/* Events of a capture are edges in both. Room that is left is cleared. */
+static void write_nodes(const struct host_nodes *from, cudaGraphNode_t *nodes,
+			size_t *count)
+{
+	const size_t room = *count;
+
+	if (from->count < room)
+		*count = from->count;
+	for (size_t i = 0; i < room; i++)
+		nodes[i] = i < *count ? (cudaGraphNode_t)from->items[i] : NULL;
+}
+
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 			      size_t *count)
 {
-	if (nodes)
-		return runtime_error(cudaErrorNotSupported);
-	return RUNTIME(graph_nodes, graph, count);
+	struct host_device *gpu;
+	struct host_graph *found;
+	enum philox_status status;
+
+	if (!nodes)
+		return RUNTIME(graph_nodes, graph, count);
+	gpu = host_of(runtime_gpu());
+	host_lock(gpu);
+	status = host_graph_find(gpu, graph, "", &found);
+	if (status == PHILOX_OK)
+		write_nodes(&found->nodes, nodes, count);
+	host_unlock(gpu);
+	return runtime_said(status);
 }
 
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node,
+static enum cudaGraphNodeType type_of(const struct host_node *node)
+{
+	static const enum cudaGraphNodeType types[] = {
+		[HOST_NOTHING] = cudaGraphNodeTypeEmpty,
+		[HOST_KERNEL] = cudaGraphNodeTypeKernel,
+		[HOST_CALL] = cudaGraphNodeTypeHost,
+		[HOST_COPY] = cudaGraphNodeTypeMemcpy,
+		[HOST_SET] = cudaGraphNodeTypeMemset,
+		[HOST_REPLAY] = cudaGraphNodeTypeGraph};
+
+#if CUDART_VERSION >= 12030
+	if (node->conditional)
+		return cudaGraphNodeTypeConditional;
+#endif
+	return types[node->work.kind];
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle,
 				 enum cudaGraphNodeType *type)
 {
-	(void)node;
-	(void)type;
-	return runtime_error(cudaErrorNotSupported);
+	struct host_device *gpu = host_of(runtime_gpu());
+	struct host_node *node;
+	enum philox_status status;
+
+	host_lock(gpu);
+	status = host_node_find(gpu, handle, "", &node);
+	if (status == PHILOX_OK)
+		*type = type_of(node);
+	host_unlock(gpu);
+	return runtime_said(status);
 }
 
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+/* The kernel and its grid; its parameters are not shown. */
+static struct cudaKernelNodeParams params_of(const struct host_work *work)
+{
+	const struct simulated_launch *launch = (const void *)work->args->bytes;
+
+	return (struct cudaKernelNodeParams){
+		.func = (void *)launch->kernel->function,
+		.gridDim = {launch->blocks, 1, 1},
+		.blockDim = {launch->threads, 1, 1}};
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t handle,
 					 struct cudaKernelNodeParams *params)
 {
-	(void)node;
-	(void)params;
-	return runtime_error(cudaErrorNotSupported);
+	struct host_device *gpu = host_of(runtime_gpu());
+	struct host_node *node;
+	enum philox_status status;
+
+	host_lock(gpu);
+	status = host_node_find(gpu, handle, "", &node);
+	if (status == PHILOX_OK && node->work.kind != HOST_KERNEL)
+		status = PHILOX_ERROR_INVALID;
+	if (status == PHILOX_OK)
+		*params = params_of(&node->work);
+	host_unlock(gpu);
+	return runtime_said(status);
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
-	(void)name;
-	(void)function;
-	return runtime_error(cudaErrorNotSupported);
+	const struct simulated_kernel *kernel = simulated_find(function);
+
+	gpu_call();
+	if (!kernel)
+		return runtime_error(cudaErrorInvalidDeviceFunction);
+	*name = kernel->name;
+	return cudaSuccess;
 }
+
+/* --- graphs --------------------------------------------------------------- */
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {

@@ -36,6 +36,7 @@ extern "C" {
 /* One kernel. A launch packs its parameters into `packed` bytes. */
 struct simulated_kernel {
 	const void *function; /* as cudaLaunchKernel() takes it */
+	const char *name;     /* as in the source */
 	size_t size;          /* of its parameters, for the limit */
 	const char *module;   /* those of one are loaded together */
 	unsigned loaded;      /* a bit for each GPU */

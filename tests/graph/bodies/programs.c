@@ -6,8 +6,17 @@
 #include "graph/capture/capture.h"
 #include "tests/support/loops.h"
 
-static void graph_is(const struct philox_graph *graph, const char *expected)
+/* CUDA has the names of kernels in its source. */
+static const char *on_device(const struct fixture *f, const char *host,
+			     const char *cuda)
 {
+	return philox_device_is_host(f->device) ? host : cuda;
+}
+
+static void graph_is(const struct fixture *f, const struct philox_graph *graph,
+		     const char *host, const char *cuda)
+{
+	const char *expected = on_device(f, host, cuda);
 	char *text;
 	size_t size;
 
@@ -48,7 +57,7 @@ PROMISE(programs, nodes_in_bodies_are_listed_at_the_end_of_their_body)
 	end_while(f, f->side, tape, &loop);
 	graph = record_end(f);
 	graph_is(
-		graph,
+		f, graph,
 		"graph 'graph 1'\n"
 		"  %1 = body 0 of while 0, at most 6 runs\n"
 		"    %2 = forward region 'a', 6 iterations, inference\n"
@@ -64,7 +73,24 @@ PROMISE(programs, nodes_in_bodies_are_listed_at_the_end_of_their_body)
 		"'condition', 4 x copy, conditional node\n"
 		"  %8 = end of body 0\n"
 		"  nodes: kernel 'condition', kernel 'head', 2 x copy, "
-		"conditional node\n");
+		"conditional node\n",
+		"graph 'graph 1'\n"
+		"  %1 = body 0 of while 0, at most 6 runs\n"
+		"    %2 = forward region 'a', 6 iterations, inference\n"
+		"    %3 = draw bits u32 [0, 4)  region 'a' op 0 'first'  "
+		"cells %2\n"
+		"    %4 = draw bits u32 [0, 4)  region 'a' op 1 'second'  "
+		"cells %2\n"
+		"    %5 = commit %2\n"
+		"    %6 = body 1 of if 1, at most 6 runs\n"
+		"      nodes: kernel 'philox_body', set\n"
+		"    %7 = end of body 1\n"
+		"    nodes: kernel 'philox_body', 2 x kernel "
+		"'philox_condition', 2 x kernel 'philox_fill_bits_u32', 4 x "
+		"copy, conditional node\n"
+		"  %8 = end of body 0\n"
+		"  nodes: kernel 'philox_condition', kernel 'philox_head_4', 2 "
+		"x copy, conditional node\n");
 	OK(philox_graph_destroy(graph));
 	OK(philox_stream_destroy(f->device, inmost));
 }
@@ -86,19 +112,32 @@ PROMISE(programs, each_body_of_a_switch_has_its_own_nodes)
 	OK(philox_memory_copy(f->device, f->side, array, array + 1, 4));
 	OK(philox_conditional_end(&node));
 	graph = record_end(f);
-	graph_is(graph,
-		 "graph 'graph 1'\n"
-		 "  %1 = body 0 of switch 0, at most 1 run\n"
-		 "    nodes: kernel 'body', set\n"
-		 "  %2 = end of body 0\n"
-		 "  %3 = body 1 of switch 0, at most 1 run\n"
-		 "    nodes: kernel 'body'\n"
-		 "  %4 = end of body 1\n"
-		 "  %5 = body 2 of switch 0, at most 1 run\n"
-		 "    nodes: kernel 'body', copy\n"
-		 "  %6 = end of body 2\n"
-		 "  nodes: kernel 'condition', kernel 'head', 2 x copy, "
-		 "conditional node\n");
+	graph_is(
+		f, graph,
+		"graph 'graph 1'\n"
+		"  %1 = body 0 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'body', set\n"
+		"  %2 = end of body 0\n"
+		"  %3 = body 1 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'body'\n"
+		"  %4 = end of body 1\n"
+		"  %5 = body 2 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'body', copy\n"
+		"  %6 = end of body 2\n"
+		"  nodes: kernel 'condition', kernel 'head', 2 x copy, "
+		"conditional node\n",
+		"graph 'graph 1'\n"
+		"  %1 = body 0 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'philox_body', set\n"
+		"  %2 = end of body 0\n"
+		"  %3 = body 1 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'philox_body'\n"
+		"  %4 = end of body 1\n"
+		"  %5 = body 2 of switch 0, at most 1 run\n"
+		"    nodes: kernel 'philox_body', copy\n"
+		"  %6 = end of body 2\n"
+		"  nodes: kernel 'philox_condition', kernel 'philox_head_4', 2 "
+		"x copy, conditional node\n");
 	OK(philox_graph_destroy(graph));
 }
 
@@ -111,7 +150,7 @@ PROMISE(programs, nodes_of_a_body_whose_end_was_not_kept_are_listed_last)
 	struct philox_graph *graph;
 	struct philox_pass pass;
 	struct philox_rng rng;
-	const char *end;
+	const char *end, *last;
 	char *text;
 
 	record_begin(f);
@@ -125,11 +164,17 @@ PROMISE(programs, nodes_of_a_body_whose_end_was_not_kept_are_listed_last)
 	OK(philox_graph_explain_text(graph, 0, &text, NULL));
 	end = strstr(text, "\n  and ");
 	cr_assert(end);
-	cr_assert(!strcmp(end, "\n  and 4 more steps that were not kept\n"
-			       "  nodes: kernel 'condition', kernel 'head', 2 "
-			       "x copy, conditional node\n"
-			       "  nodes of body 0: kernel 'body'\n"),
-		  "%s", end);
+	last = on_device(
+		f,
+		"\n  and 4 more steps that were not kept\n"
+		"  nodes: kernel 'condition', kernel 'head', 2 x copy, "
+		"conditional node\n"
+		"  nodes of body 0: kernel 'body'\n",
+		"\n  and 4 more steps that were not kept\n"
+		"  nodes: kernel 'philox_condition', kernel "
+		"'philox_head_4', 2 x copy, conditional node\n"
+		"  nodes of body 0: kernel 'philox_body'\n");
+	cr_assert(!strcmp(end, last), "%s", end);
 	free(text);
 	OK(philox_graph_destroy(graph));
 }

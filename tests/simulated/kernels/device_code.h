@@ -427,10 +427,11 @@ template <auto function> struct simulated_known {
 			   *(const typename parameters::packed *)packed);
 	}
 
-	simulated_known()
+	explicit simulated_known(const char *name)
 	{
 		static struct simulated_kernel kernel = {
 			(const void *)function,
+			NULL,
 			parameters::size(),
 			__BASE_FILE__,
 			0,
@@ -439,14 +440,15 @@ template <auto function> struct simulated_known {
 			thread,
 			NULL};
 
+		kernel.name = name;
 		simulated_register(&kernel);
 	}
 };
 
 #define SIMULATED_JOIN(a, b) a##b
 #define SIMULATED_NAME(a, b) SIMULATED_JOIN(a, b)
-#define SIMULATED_KERNEL(...)                                            \
-	static const simulated_known<__VA_ARGS__> SIMULATED_NAME(known_, \
-								 __COUNTER__);
+#define SIMULATED_KERNEL(...)                                     \
+	static const simulated_known<__VA_ARGS__> SIMULATED_NAME( \
+		known_, __COUNTER__)(#__VA_ARGS__);
 
 #endif
