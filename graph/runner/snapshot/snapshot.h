@@ -161,8 +161,9 @@
  *  step call NAME
  *  step inner NAME bytes B [alloc N] offset O
  *  step return NAME   A function that the body calls, with its outputs.
- *  nodes N of KIND named NAME
- *                     N nodes of one kind and name, in their order.
+ *  nodes N of KIND named NAME [body B]
+ *                     N nodes of one kind and name, in their order: those of
+ *                     the graph, then those in each body.
  *  times of plans loads T
  *  times of function N create T ... verify T
  *  times of recording N body T end T instantiate T checkpoint T first T
