@@ -143,6 +143,8 @@ static void end_task(struct run *run)
 
 	host_lock(device);
 	host_work_drop(device, &run->task->work);
+	if (run->task->timed)
+		run->task->ended = clock_now();
 	run->task->done = 1;
 	stream->head = run->task->next;
 	host_task_drop(device, run->task);
