@@ -99,6 +99,7 @@ struct pool_stream {
 	pthread_t thread; /* of a handle that means a stream per thread */
 	int in_session; /* as a stream of the open session: a capture's work is
 			     not ordered after what was on its stream before */
+	int nobody;     /* its session has ended: the stream may have another */
 };
 
 struct philox_pool_session {

@@ -121,6 +121,7 @@ static void end_blocks(struct philox_pool *pool, int undo)
 		if (!pool->streams[i].in_session)
 			continue;
 		pool->streams[i].in_session = 0;
+		pool->streams[i].nobody = 1;
 		if (n < sizeof(owners) / sizeof(owners[0]))
 			owners[n++] = (uint32_t)i + 1;
 		else

@@ -42,7 +42,7 @@ int pool_may_share(const struct philox_pool *pool, philox_stream stream)
 
 static int is_stream(const struct pool_stream *known, philox_stream stream)
 {
-	return known->stream == stream &&
+	return !known->nobody && known->stream == stream &&
 	       pool_means_ours(stream, known->thread);
 }
 
@@ -85,7 +85,7 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 	index = find_stream(pool, stream, in_session);
 	pool->n_streams += index == pool->n_streams;
 	pool->streams[index] =
-		(struct pool_stream){stream, pthread_self(), in_session};
+		(struct pool_stream){stream, pthread_self(), in_session, 0};
 	*owner = (uint32_t)index + 1;
 	return PHILOX_OK;
 }

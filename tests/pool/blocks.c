@@ -149,6 +149,43 @@ POOL_PROMISE(pool_blocks, restoring_needs_memory_that_is_ordered)
 	philox_pool_checkpoint_destroy(checkpoint);
 }
 
+static void alloc_and_free(struct philox_pool *pool, philox_stream stream)
+{
+	struct philox_pool_block block = make_block(pool, stream, 600);
+
+	OK(philox_pool_free(pool, stream, block.address));
+}
+
+/* A warm-up on the first stream, in which `stream` alone has memory. */
+static void warm_up(struct fixture *f, struct philox_pool *pool,
+		    philox_stream stream)
+{
+	struct philox_pool_session *session;
+
+	OK(philox_pool_session_begin(pool, f->stream, &session));
+	alloc_and_free(pool, stream);
+	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
+}
+
+POOL_PROMISE(pool_blocks, what_a_stream_freed_is_found_after_it_was_in_a_session)
+{
+	struct philox_pool_checkpoint *checkpoint;
+	philox_stream other;
+
+	OK(philox_stream_create(f->device, 0, &other));
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
+	warm_up(f, pool, f->stream);
+	alloc_and_free(pool, other);
+	alloc_and_free(pool, f->side);
+	OK(philox_pool_join_streams(pool, other, f->stream));
+	warm_up(f, pool, f->side);
+	OK(philox_pool_join_streams(pool, f->side, f->stream));
+	OK(philox_pool_join_streams(pool, other, f->stream));
+	OK(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0));
+	philox_pool_checkpoint_destroy(checkpoint);
+	OK(philox_stream_destroy(f->device, other));
+}
+
 /* --- checkpoints ---------------------------------------------------------- */
 
 POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
