@@ -756,9 +756,9 @@ PHILOX_API enum philox_status philox_conditional_begin(
  * those of the capture around it.
  *
  * In a body, wait for nothing of the capture around it, and do not wait on the
- * host for a stream that captures a body: this breaks the body's capture. With a
- * driver of CUDA 13.0 the process may then crash, at the latest where the graph
- * around it is instantiated or destroyed.
+ * host for a stream that captures a body: this breaks the body's capture. The
+ * process may then crash with a driver of CUDA 13.0, at the latest where the
+ * graph around it is instantiated or destroyed.
  *
  * With `own` the stream is capturing already, into the body, and is tied to the
  * node's capture. The caller ends the body's capture.

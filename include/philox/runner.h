@@ -168,8 +168,9 @@ struct philox_runner_desc {
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
- *   PHILOX_ERROR_INVALID   names the field, or an unknown flag; PHILOX_RUNNER is
- *                          set to anything else than "", "eager" and "verify"
+ *   PHILOX_ERROR_INVALID   names the field, or an unknown flag; PHILOX_RUNNER
+ *                          is set to anything else than "", "eager" and
+ *                          "verify"
  *   those of philox_pool_create()
  *   those of the device
  * During capture: not legal on a thread that is capturing.
@@ -858,14 +859,15 @@ struct philox_explain_desc {
  * launch parameters, allocations with their place in the pool, frees and
  * outputs. Then come the nodes of the graph by kind, replays, and outputs that
  * are alive, with the tickets that they are tied to. Nodes in the body of a
- * conditional node are at the body's end. Last are pending tickets that launches
- * of the recording gave out, with what they keep, as philox_ticket_kept() lists
- * it. If no key or recording is chosen, those that other calls of the function
- * gave out follow the last key. Of a key without a recording the text says why
- * there is none. The program of a recording keeps 16384 steps of each part at
- * most, and counts the rest. `philox explain` prints the same of a snapshot, and
- * compares two. Its form is in Note [Program] in graph/runner/explain/explain.h.
- * Equal runs have equal texts, but for times.
+ * conditional node are at the body's end. Last are pending tickets that
+ * launches of the recording gave out, with what they keep, as
+ * philox_ticket_kept() lists it. If no key or recording is chosen, those that
+ * other calls of the function gave out follow the last key. Of a key without a
+ * recording the text says why there is none. The program of a recording keeps
+ * 16384 steps of each part at most, and counts the rest. `philox explain`
+ * prints the same of a snapshot, and compares two. Its form is in Note
+ * [Program] in graph/runner/explain/explain.h. Equal runs have equal texts, but
+ * for times.
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
  * Errors:
