@@ -37,14 +37,15 @@ void pool_step_note(struct philox_pool *pool, const struct capture_info *info,
 		    enum program_kind kind, const struct pool_block *block,
 		    size_t alignment)
 {
-	struct pool_step step = {.kind = (uint8_t)kind,
-				 .alignment = alignment,
-				 .block = *block,
-				 .pool = pool};
 	struct pool_capture *capture;
+	struct pool_step step;
 
 	if (!info->id || pool->runner)
 		return;
+	step = (struct pool_step){.kind = (uint8_t)kind,
+				  .alignment = alignment,
+				  .block = *block,
+				  .pool = pool};
 	place_step(pool->context, info->id, &step);
 	pthread_mutex_lock(&pool->lock);
 	capture = pool->session ? pool->session->capture : NULL;

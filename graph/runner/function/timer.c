@@ -38,12 +38,13 @@ static void count_time(struct recording *recording, uint64_t nanoseconds)
 static void timer_read(struct recording *recording)
 {
 	struct launch_timer *timer = &recording->timer;
-	const struct status_message kept = status_kept();
+	struct status_message kept;
 	uint64_t nanoseconds;
 	enum philox_status status;
 
 	if (timer->of == TIMER_IDLE)
 		return;
+	kept = status_kept();
 	status =
 		device_event_elapsed(runner_device(recording->function->runner),
 				     timer->begin, timer->end, &nanoseconds);
@@ -82,7 +83,7 @@ int timer_begin(struct recording *recording, philox_stream stream)
 	struct philox_runner *runner = recording->function->runner;
 	struct philox_device *device = runner_device(runner);
 	struct launch_timer *timer = &recording->timer;
-	const struct status_message kept = status_kept();
+	struct status_message kept;
 	enum philox_status status;
 
 	if (!runner->timed)
@@ -90,6 +91,7 @@ int timer_begin(struct recording *recording, philox_stream stream)
 	timer_read(recording);
 	if (timer->of != TIMER_IDLE)
 		return 0;
+	kept = status_kept();
 	status = create_events(device, timer);
 	if (status == PHILOX_OK)
 		status = philox_event_record(device, stream, timer->begin);
