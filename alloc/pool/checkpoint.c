@@ -19,7 +19,7 @@ static void save_block(struct pool_checkpoint *checkpoint,
 				     .size = block->size,
 				     .session = block->owner,
 				     .tag = block->tag};
-	tags_hold(checkpoint->tags, block->tag);
+	tags_hold(checkpoint->shared->tags, block->tag);
 }
 
 enum philox_status pool_checkpoint(const struct pool *pool,
@@ -35,8 +35,9 @@ enum philox_status pool_checkpoint(const struct pool *pool,
 				  n, status_s(n));
 	*checkpoint = (struct pool_checkpoint){.serial = pool->serial,
 					       .trims = pool->extents.trims,
-					       .tags = pool->tags};
-	tags_share(pool->tags);
+					       .shared = pool->shared};
+	shared_clear(pool->shared);
+	shared_hold(pool->shared);
 	for (const struct block *block = pool->blocks.first; block;
 	     block = block->after)
 		if (block->id)
@@ -47,12 +48,8 @@ enum philox_status pool_checkpoint(const struct pool *pool,
 
 void pool_checkpoint_free(struct pool_checkpoint *checkpoint)
 {
-	if (!checkpoint)
-		return;
-	for (size_t i = 0; i < checkpoint->n; i++)
-		tags_drop(checkpoint->tags, checkpoint->blocks[i].tag);
-	tags_release(checkpoint->tags);
-	free(checkpoint);
+	if (checkpoint)
+		shared_end(checkpoint);
 }
 
 /* --- joining --------------------------------------------------------------- */
@@ -91,7 +88,7 @@ static void join_part(struct pool_checkpoint *joined,
 			continue;
 		taken[k] = 1;
 		joined->blocks[joined->n++] = part->blocks[i];
-		tags_hold(joined->tags, part->blocks[i].tag);
+		tags_hold(joined->shared->tags, part->blocks[i].tag);
 	}
 }
 
@@ -111,8 +108,8 @@ enum philox_status pool_checkpoint_join(
 				  n, status_s(n));
 	}
 	*joined = (struct pool_checkpoint){.serial = parts[0]->serial,
-					   .tags = parts[0]->tags};
-	tags_share(joined->tags);
+					   .shared = parts[0]->shared};
+	shared_hold(joined->shared);
 	for (size_t i = 0; i < n_parts; i++) {
 		join_part(joined, parts[i], ids, n, taken);
 		if (parts[i]->trims > joined->trims)

@@ -4,6 +4,7 @@
 #ifndef ALLOC_POOL_INNER_H
 #define ALLOC_POOL_INNER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "alloc/pool/pool.h"
@@ -411,14 +412,15 @@ struct pool {
 	struct extents extents;
 	struct blocks blocks;
 	struct map ids; /* of pool_is_live(), while it runs; always has room */
-	struct tags *tags;
+	struct shared *shared;
+	struct tags *tags; /* of `shared` */
 	struct session session;
 	uint64_t requested; /* bytes */
 	uint64_t live_peak; /* units */
 	uint64_t blocks_peak;
 	uint64_t allocations, frees, restores, undone;
 	uint64_t unmapped; /* extents, by pool_unmap() */
-	unsigned skipped; /* checks; see alloc/pool/inner.h */
+	unsigned skipped;  /* checks; see alloc/pool/inner.h */
 	struct recent recent[RECENT_COUNT];
 };
 
@@ -452,10 +454,42 @@ struct saved_block {
 struct pool_checkpoint {
 	uint64_t serial; /* of the pool */
 	uint64_t trims;  /* of it by then */
-	struct tags *tags;
+	struct shared *shared;
+	struct pool_checkpoint *next; /* that has ended before this one */
 	size_t n;
 	struct saved_block blocks[];
 };
+
+/* --- shared: what a pool and its checkpoints share ------------------------ */
+
+/*
+ * A checkpoint holds the tags of its blocks, and ends in any thread, also after
+ * its pool, without the pool's lock. So it is put aside as it ends, and the pool
+ * lets go of its tags when it next looks at them.
+ */
+
+struct shared {
+	atomic_size_t holders; /* the pool, and each of its checkpoints */
+	struct tags *tags;     /* the pool's, with its lock */
+	_Atomic(struct pool_checkpoint *) ended; /* the newest of them */
+};
+
+/* With one holder; NULL: no memory. */
+struct shared *shared_create(void);
+void shared_hold(struct shared *shared);
+void shared_release(struct shared *shared);
+
+/* Puts aside a checkpoint, which is a holder no longer. */
+void shared_end(struct pool_checkpoint *checkpoint);
+
+/* Frees what was put aside. shared_clear() is for each call that takes tags. */
+void shared_reclaim(struct shared *shared);
+
+static inline void shared_clear(struct shared *shared)
+{
+	if (atomic_load_explicit(&shared->ended, memory_order_relaxed))
+		shared_reclaim(shared);
+}
 
 /* --- session: what a pool notes while a session is open ------------------- */
 

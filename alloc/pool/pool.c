@@ -20,7 +20,7 @@ static void free_pool(struct pool *pool)
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
 	map_finish(&pool->ids);
-	tags_release(pool->tags);
+	shared_release(pool->shared);
 	free(pool);
 }
 
@@ -32,12 +32,13 @@ static struct pool *make_pool(void)
 	if (!pool)
 		return NULL;
 	pool->serial = atomic_fetch_add(&serials, 1) + 1;
-	pool->tags = tags_create();
-	if (!pool->tags || !blocks_init(&pool->blocks) ||
+	pool->shared = shared_create();
+	if (!pool->shared || !blocks_init(&pool->blocks) ||
 	    !session_init(&pool->session)) {
 		free_pool(pool);
 		return NULL;
 	}
+	pool->tags = pool->shared->tags;
 	return pool;
 }
 
@@ -117,6 +118,7 @@ static struct fit_need need_of(const struct pool *pool,
 
 static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
+	shared_clear(pool->shared);
 	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
 	       map_reserve(&pool->ids, pool->blocks.live.count + 1) &&
 	       session_reserve(pool) && tags_take(pool->tags, text, tag);

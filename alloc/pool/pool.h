@@ -234,7 +234,9 @@ struct pool_checkpoint; /* at most 64 bytes a live block */
 
 /*
  * pool_checkpoint() records the live blocks, sorted by place: ERROR_MEMORY.
- * pool_checkpoint_free() frees one; it may outlive its pool.
+ * pool_checkpoint_free() ends one, in any thread, also beside other calls on the
+ * pool or after its end; the pool frees the memory with its next block or
+ * checkpoint. Everything else here is for one thread at a time.
  *
  * pool_restore() makes exactly those blocks live that are in the checkpoint and
  * whose ids are in `live` (n_live of them): with the places, sizes, tags and

@@ -447,7 +447,8 @@ PHILOX_API enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint);
 
 /*
- * Destroy a checkpoint. The pool's blocks do not change.
+ * Destroy a checkpoint. The pool's blocks do not change. Its host memory is freed
+ * with the pool's next block or checkpoint, or at the end of both.
  *
  *   kept  the checkpoint, not used again; NULL does nothing. Its pool may be
  *         destroyed already

@@ -19,10 +19,9 @@ struct tags *tags_create(void)
 
 	if (!tags)
 		return NULL;
-	tags->holders = 1;
 	none = array_grow(&tags->items, 0, 1, sizeof(*none));
 	if (!none) {
-		tags_release(tags);
+		free(tags);
 		return NULL;
 	}
 	none->holders = 1;
@@ -30,14 +29,9 @@ struct tags *tags_create(void)
 	return tags;
 }
 
-void tags_share(struct tags *tags)
+void tags_destroy(struct tags *tags)
 {
-	tags->holders++;
-}
-
-void tags_release(struct tags *tags)
-{
-	if (!tags || --tags->holders)
+	if (!tags)
 		return;
 	map_finish(&tags->by_text);
 	free(tags->items);

@@ -1,8 +1,8 @@
 /*
  * lib/containers/intern.h - texts that many records share, each kept once
  *
- * A tag is a number; 0 is "". The table lives as long as it is held, and a text
- * as long as its tag is held.
+ * A tag is a number; 0 is "". A text lives as long as its tag is held. One
+ * thread at a time.
  */
 #ifndef LIB_CONTAINERS_INTERN_H
 #define LIB_CONTAINERS_INTERN_H
@@ -20,7 +20,6 @@ struct tag {
 };
 
 struct tags {
-	size_t holders; /* of the table */
 	struct tag *items;
 	uint32_t count;     /* items ever used */
 	uint32_t spare;     /* the first free one of them; 0: none */
@@ -28,10 +27,9 @@ struct tags {
 	struct map by_text; /* the hash of a text to its tag */
 };
 
-/* With one holder; NULL: no memory. */
+/* An empty table; NULL: no memory. */
 struct tags *tags_create(void);
-void tags_share(struct tags *tags);
-void tags_release(struct tags *tags);
+void tags_destroy(struct tags *tags);
 
 /* The tag of a text, cut to TAG_SIZE, held once more; 0: no memory. */
 int tags_take(struct tags *tags, const char *text, uint32_t *tag);

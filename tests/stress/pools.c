@@ -15,6 +15,7 @@
 #include <philox.h>
 
 enum { WORKERS = 3, ROUNDS = 200, LAUNCHES = 200, SESSIONS = 30, BYTES = 3000 };
+enum { TAGS = 100000, KEPT = 64 };
 
 #define CHECK(condition)                                                       \
 	do {                                                                   \
@@ -261,6 +262,111 @@ static void sessions_of_several_threads(uint32_t flags)
 	end();
 }
 
+/* --- checkpoints ---------------------------------------------------------- */
+
+static void has_tag(struct philox_pool *pool, void *address, int number)
+{
+	struct philox_pool_block_info info =
+		PHILOX_INIT(struct philox_pool_block_info);
+	char tag[16];
+
+	snprintf(tag, sizeof(tag), "%d", number);
+	OK(philox_pool_find(pool, address, &info));
+	CHECK(!strcmp(info.tag, tag));
+}
+
+/* Blocks keep their own tags, whoever ends checkpoints of them meanwhile. */
+static void *use_tags(void *user)
+{
+	struct worker *worker = user;
+	struct philox_pool_block blocks[KEPT] = {{.address = NULL}};
+
+	for (int round = 0; round < TAGS; round++) {
+		struct philox_pool_block *block = &blocks[round % KEPT];
+		char tag[16];
+
+		if (block->address)
+			has_tag(worker->pool, block->address, round - KEPT);
+		OK(philox_pool_free(worker->pool, worker->stream,
+				    block->address));
+		snprintf(tag, sizeof(tag), "%d", round);
+		OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0,
+				     tag, block));
+	}
+	for (int i = 0; i < KEPT; i++)
+		OK(philox_pool_free(worker->pool, worker->stream,
+				    blocks[i].address));
+	return ended(user);
+}
+
+static void *keep_checkpoints(void *user)
+{
+	struct worker *worker = user;
+	struct philox_pool_checkpoint *kept[4] = {NULL};
+
+	for (int round = 0; atomic_load(&running) == WORKERS; round++) {
+		struct philox_pool_checkpoint **one = &kept[round % 4];
+
+		OK(philox_pool_checkpoint_destroy(*one));
+		OK(philox_pool_checkpoint_create(worker->pool, one));
+	}
+	for (int i = 0; i < 4; i++)
+		OK(philox_pool_checkpoint_destroy(kept[i]));
+	return user;
+}
+
+static void *use_tags_or_keep(void *user)
+{
+	const struct worker *worker = user;
+
+	return worker->number ? keep_checkpoints(user) : use_tags(user);
+}
+
+static void *destroy_the_checkpoint(void *user)
+{
+	OK(philox_pool_checkpoint_destroy(user));
+	return NULL;
+}
+
+/* The last to end is the pool or any of them. */
+static void end_beside_the_pool(uint32_t flags)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		struct philox_pool *pool = make_pool("short", flags);
+		struct philox_pool_checkpoint *checkpoints[2];
+		struct philox_pool_block block;
+		pthread_t threads[2];
+
+		OK(philox_pool_alloc(pool, workers[0].stream, BYTES, 0, "kept",
+				     &block));
+		for (int i = 0; i < 2; i++)
+			OK(philox_pool_checkpoint_create(pool,
+							 &checkpoints[i]));
+		OK(philox_pool_free(pool, workers[0].stream, block.address));
+		for (int i = 0; i < 2; i++)
+			CHECK(pthread_create(&threads[i], NULL,
+					     destroy_the_checkpoint,
+					     checkpoints[i]) == 0);
+		OK(philox_pool_destroy(pool));
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
+static void checkpoints_of_several_threads(uint32_t flags)
+{
+	struct philox_pool *pool;
+
+	begin();
+	pool = make_pool("pool", flags);
+	for (int i = 0; i < WORKERS; i++)
+		workers[i].pool = pool;
+	run_all(use_tags_or_keep);
+	join_all();
+	end_beside_the_pool(flags);
+	end();
+}
+
 /* --- scarce memory -------------------------------------------------------- */
 
 /* Each takes what the others' pools must give back first, if they can. */
@@ -320,6 +426,8 @@ int main(void)
 	promise("sessions of several threads", sessions_of_several_threads);
 	promise("pools that take memory from each other",
 		pools_that_take_from_each_other);
-	puts("4 passed, 0 failed, 0 skipped"); /* a broken one ends the program */
+	promise("checkpoints that threads make and destroy",
+		checkpoints_of_several_threads);
+	puts("5 passed, 0 failed, 0 skipped"); /* a broken one ends the program */
 	return 0;
 }

@@ -109,7 +109,10 @@ static int by_id(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Of the blocks that are live now only those of its outputs are its own. */
+/*
+ * Of the blocks that are live now only those of its outputs are its own. With
+ * the pool's lock.
+ */
 static enum philox_status keep_outputs(struct recording *recording,
 				       const struct run *run,
 				       const struct pool_checkpoint *all)
@@ -140,9 +143,9 @@ static enum philox_status keep_blocks(struct recording *recording,
 
 	pool_lock(pool);
 	status = pool_keep_blocks(pool, &all);
-	pool_unlock(pool);
 	if (status == PHILOX_OK)
 		status = keep_outputs(recording, run, all);
+	pool_unlock(pool);
 	pool_checkpoint_free(all);
 	recording->times.checkpoint = runner_time() - began;
 	function->counts.checkpoint_ns += recording->times.checkpoint;
