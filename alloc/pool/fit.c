@@ -2,6 +2,7 @@
  * alloc/pool/fit.c - which memory a request gets (Note [Pool])
  */
 #include <stddef.h>
+#include <string.h>
 #include "alloc/pool/inner.h"
 
 /* The best so far: the smallest, then the lowest. */
@@ -18,7 +19,7 @@ int fit_may_use(const struct fit_need *need, const struct block *block)
 	for (uint32_t i = 0; i < need->n_owners; i++)
 		if (block->owner == need->owners[i])
 			return 1;
-	return 0;
+	return block->owner < need->n_lends && need->lends[block->owner];
 }
 
 uint64_t fit_place(const struct fit_need *need, uint64_t place)
@@ -184,4 +185,40 @@ int fit_find(const struct blocks *blocks, const struct fit_need *need,
 		start = start->after;
 	*first = start;
 	return 1;
+}
+
+/* Of the owners that lend only those stay whose blocks are taken. */
+static void keep_lenders(const struct fit_need *need, const struct block *block,
+			 unsigned char *lends)
+{
+	const uint64_t place = fit_place(need, block->place);
+
+	memset(lends, 0, need->n_lends);
+	for (; block && block->place < place + need->units;
+	     block = block->after)
+		if (block_end(block) > place && block->owner < need->n_lends)
+			lends[block->owner] = 1;
+	for (uint32_t i = 0; i < need->n_owners; i++)
+		if (need->owners[i] < need->n_lends)
+			lends[need->owners[i]] = 0;
+}
+
+int fit_lenders(const struct blocks *blocks, const struct fit_need *need,
+		unsigned char *lends)
+{
+	const struct block *block = blocks->first;
+	uint64_t end;
+
+	for (; block; block = block->after) {
+		if (!fit_may_use(need, block) ||
+		    (are_neighbours(block->before, block) &&
+		     fit_may_use(need, block->before)))
+			continue;
+		end = fit_run_end(need, block);
+		if (!fits(need, block->place, end))
+			continue;
+		keep_lenders(need, block, lends);
+		return 1;
+	}
+	return 0;
 }

@@ -256,6 +256,8 @@ struct fit_need {
 	uint64_t alignment; /* of what is between the margins; power of two */
 	uint32_t owners[FIT_OWNERS_MAX];
 	uint32_t n_owners;
+	const unsigned char *lends; /* of fit_lenders(): more owners */
+	uint32_t n_lends;
 };
 
 /* Whether a block is free and of one of these owners. */
@@ -277,6 +279,14 @@ uint64_t fit_run_end(const struct fit_need *need, const struct block *first);
  */
 int fit_find(const struct blocks *blocks, const struct fit_need *need,
 	     struct block **first, uint64_t *place);
+
+/*
+ * fit_lenders() looks at all blocks, for the lowest run in which the request
+ * fits with the memory of all that lend; lends[] has those then whose blocks it
+ * would take. 0: there is none, and lends[] is as it was.
+ */
+int fit_lenders(const struct blocks *blocks, const struct fit_need *need,
+		unsigned char *lends);
 
 /* --- extents: the mapped memory of a pool --------------------------------- */
 

@@ -244,7 +244,7 @@ size_t pool_owns(const struct pool *pool, uint32_t owner)
 }
 
 uint32_t pool_lender(const struct pool *pool,
-		     const struct pool_request *request)
+		     const struct pool_request *request, uint32_t from)
 {
 	struct fit_need need;
 	struct block *first;
@@ -254,13 +254,28 @@ uint32_t pool_lender(const struct pool *pool,
 		return UINT32_MAX;
 	need = need_of(pool, request);
 	need.n_owners++;
-	for (uint32_t i = POOL_SHARED + 1; i < pool->blocks.owners_end; i++) {
+	if (from <= POOL_SHARED)
+		from = POOL_SHARED + 1;
+	for (uint32_t i = from; i < pool->blocks.owners_end; i++) {
 		need.owners[need.n_owners - 1] = i;
 		if (i != request->owner && pool->blocks.owners[i].units &&
 		    fit_find(&pool->blocks, &need, &first, &place))
 			return i;
 	}
 	return UINT32_MAX;
+}
+
+int pool_lenders(const struct pool *pool, const struct pool_request *request,
+		 unsigned char *lends, uint32_t n)
+{
+	struct fit_need need;
+
+	if (check_request(request) != PHILOX_OK)
+		return 0;
+	need = need_of(pool, request);
+	need.lends = lends;
+	need.n_lends = n;
+	return fit_lenders(&pool->blocks, &need, lends);
 }
 
 /* --- reserving --------------------------------------------------------------- */

@@ -162,14 +162,18 @@ int pool_has(const struct pool *pool, struct range range);
 /*
  * pool_give() gives all free memory of one owner to another (there are none
  * from POOL_OWNERS_MAX on, and nothing is given to them); pool_owns() tells
- * how much an owner has. pool_lender() returns the lowest owner except SHARED
- * and the request's own whose memory would make the request fit if it were
- * given to the request's owner, UINT32_MAX if there is none.
+ * how much an owner has. pool_lender() returns the lowest owner from `from` on,
+ * except SHARED and the request's own, whose memory would make the request fit
+ * if it were given to the request's owner, UINT32_MAX if there is none.
+ * pool_lenders() is told by lends[] which owners below n lend: 1 if the request
+ * fits with the memory of all of them; lends[] has those then that it takes.
  */
 void pool_give(struct pool *pool, uint32_t from, uint32_t to);
 size_t pool_owns(const struct pool *pool, uint32_t owner);
 uint32_t pool_lender(const struct pool *pool,
-		     const struct pool_request *request);
+		     const struct pool_request *request, uint32_t from);
+int pool_lenders(const struct pool *pool, const struct pool_request *request,
+		 unsigned char *lends, uint32_t n);
 
 /* --- pool.c: extents ------------------------------------------------------ */
 

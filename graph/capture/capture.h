@@ -74,10 +74,12 @@ enum philox_status depend_on(struct philox_device *device,
 /* --- head: the head: how a captured graph gets its states ----------------- */
 
 /*
- * Note [Head] ~~~~~~~~~~~ The host knows the state of every ticket; a captured
- * graph must get these states at each launch, cheaply and in launch order. So
- * the first philox work in a capture adds one node to it, the head: a kernel
- * that fills the cells from which all captured kernels read their states.
+ * Note [Head]
+ * ~~~~~~~~~~~
+ * The host knows the state of every ticket; a captured graph must get these
+ * states at each launch, cheaply and in launch order. So the first philox work
+ * in a capture adds one node to it, the head: a kernel that fills the cells
+ * from which all captured kernels read their states.
  *
  * Whatever draws comes after the head, by an edge only where it would not
  * otherwise (graph/capture/capture.h): a graph that is one line, which CUDA

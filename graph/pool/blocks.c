@@ -35,7 +35,7 @@ static enum philox_status take(struct philox_pool *pool, philox_stream stream,
 			       struct pool_block *block)
 {
 	struct status_message kept;
-	enum philox_status status, borrowed;
+	enum philox_status status;
 
 	status = pool_take(pool->blocks, request, block);
 	if (status != PHILOX_NOT_READY)
@@ -46,8 +46,7 @@ static enum philox_status take(struct philox_pool *pool, philox_stream stream,
 	if (!is_used_up(status))
 		return status;
 	kept = status_kept();
-	borrowed = pool_borrow(pool, stream, info, request);
-	if (borrowed == PHILOX_OK)
+	if (pool_borrow(pool, stream, info, request))
 		return pool_take(pool->blocks, request, block);
 	status_restore(&kept);
 	return status;

@@ -16,11 +16,12 @@
 /* --- pool: a pool behind the context: streams, captures, launches --------- */
 
 /*
- * Note [Pools] ~~~~~~~~~~~~ The blocks are those of alloc/pool/pool.h (Note
- * [Pool]), whose owners stand for streams here. SHARED's memory is free for
- * whatever the pool itself puts in order: sessions and launches. What a stream
- * frees is its own, in a session as outside; when a session ends, its streams'
- * memory goes to SHARED.
+ * Note [Pools]
+ * ~~~~~~~~~~~~
+ * The blocks are those of alloc/pool/pool.h (Note [Pool]), whose owners stand
+ * for streams here. SHARED's memory is free for whatever the pool itself puts
+ * in order: sessions and launches. What a stream frees is its own, in a
+ * session as outside; when a session ends, its streams' memory goes to SHARED.
  *
  * The pool's own order is a chain: each launch of a graph that was captured in
  * the pool, and each warm-up, comes after the one before. The stream of the
@@ -282,13 +283,16 @@ enum philox_status pool_set_last_stream(struct philox_pool *pool,
 					philox_stream stream);
 void pool_note_free(struct philox_pool *pool, philox_stream stream);
 
+/* --- loans: a stream waits for others, whose free memory it needs --------- */
+
 /*
- * pool_borrow() has a stream, whose capture is `info`, wait for a stream whose
- * free memory makes a request fit, and gives it that: NOT_READY if none does.
+ * pool_borrow() has a stream, whose capture is `info`, wait for others so that a
+ * request fits in memory that they have freed: for one of them if that will do,
+ * else for the last stream, else for as many as it takes. 0: it would not fit,
+ * or some could not be waited for. With the pool's lock.
  */
-enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
-			       const struct capture_info *info,
-			       struct pool_request *request);
+int pool_borrow(struct philox_pool *pool, philox_stream stream,
+		const struct capture_info *info, struct pool_request *request);
 
 /* --- memory: memory taken from the device, and given back to it ----------- */
 

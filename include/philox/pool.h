@@ -35,32 +35,34 @@
  *
  * Order. A captured graph of a pool, and a warm-up session in it, must not run
  * at the same time as another one. philox orders the launches that it makes
- * itself. It records an event after each launch, which is one device call more,
- * and the next launch waits for that event if it is on another stream.
+ * itself. It records an event after each launch, which is one device call
+ * more, and the next launch waits for that event if it is on another stream.
  * Elsewhere the library adds no order between streams; here memory is shared,
  * so it does. With PHILOX_POOL_STRICT it never does. Then a launch on another
  * stream than the pool's last one, which must still exist, is refused with
- * PHILOX_ERROR_BUSY until philox_pool_join_streams() has moved the pool. The
- * caller orders native launches, and readers of a graph's outputs on other
- * streams. Between philox_graph_prologue() and philox_graph_epilogue() the
- * launch is on the prologue's stream, or that stream waits for it before the
- * epilogue. Other streams are not given the launch's memory meanwhile. Graphs
- * of one pool may be launched in any order if they do not read each other's
- * results.
+ * PHILOX_ERROR_BUSY until philox_pool_join_streams() has moved the pool.
+ * Before the first launch the last one is the stream that memory was first
+ * freed on, outside sessions. The caller orders native launches, and readers
+ * of a graph's outputs on other streams. Between philox_graph_prologue() and
+ * philox_graph_epilogue() the launch is on the prologue's stream, or that
+ * stream waits for it before the epilogue. Other streams are not given the
+ * launch's memory meanwhile. Graphs of one pool may be launched in any order
+ * if they do not read each other's results.
  *
  * Streams. Free memory can be reused at once on the stream it was freed on. A
  * session's streams are those that allocate and free in it. When it ends all of
  * them are joined, as a capture's are, and any of them can use what they freed.
  *
- * Outside sessions, memory that was freed on one stream is used on another only
- * after philox_pool_join_streams(). There is one exception. Where the device
- * has no more memory, the pool makes the one stream wait for the other, and the
- * log says so. So a stream that memory was freed on must exist as long as the
- * pool, or until philox_pool_join_streams() has given what it freed to another.
- * Memory that the device gave for a request on one stream is that stream's in
- * the same way. No call here asks whether work has finished: which memory a
- * block gets never depends on time, and the same calls give the same places on
- * every device.
+ * Outside sessions, memory that was freed on one stream is used on another
+ * only after philox_pool_join_streams(). There is one exception. Where the
+ * device has no more memory, or the pool is at its limit, the pool makes the
+ * stream wait for those that freed what it needs, and the log says so. So a
+ * stream that memory was freed on must exist as long as the pool, or until
+ * philox_pool_join_streams() has given what it freed to another. Memory that
+ * the device gave for a request on one stream is that stream's in the same
+ * way. No call here asks whether work has finished: which memory a block gets
+ * never depends on time, and the same calls give the same places on every
+ * device.
  *
  * Identity. Each block has an id that is never used again. Whether two buffers
  * are one is a question for their ids: an address that was freed and handed out
@@ -376,8 +378,8 @@ PHILOX_API enum philox_status philox_pool_join_streams(struct philox_pool *pool,
  *   PHILOX_ERROR_BUSY         of a warm-up: another thread launches a graph of
  *                             the pool, or is between philox_graph_prologue()
  *                             and philox_graph_epilogue(), or the pool is
- *                             PHILOX_POOL_STRICT and its last launch was on
- *                             another stream
+ *                             PHILOX_POOL_STRICT and its last launch, or the
+ *                             first free before any, was on another stream
  *   PHILOX_ERROR_UNSUPPORTED  in the body of a conditional node
  *   PHILOX_ERROR_CAPTURE_INVALIDATED
  *   PHILOX_ERROR_MEMORY
@@ -447,8 +449,8 @@ PHILOX_API enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint);
 
 /*
- * Destroy a checkpoint. The pool's blocks do not change. Its host memory is freed
- * with the pool's next block or checkpoint, or at the end of both.
+ * Destroy a checkpoint. The pool's blocks do not change. Its host memory is
+ * freed with the pool's next block or checkpoint, or at the end of both.
  *
  *   kept  the checkpoint, not used again; NULL does nothing. Its pool may be
  *         destroyed already

@@ -219,18 +219,53 @@ Test(pool_blocks, the_lender_is_the_lowest_owner_whose_memory_would_do)
 		for (int i = 0; i < 6; i++)
 			b[i] = take(&t, 4, 0);
 		take(&t, 104, 0);
-		cr_assert(pool_lender(t.pool, &eight) == UINT32_MAX);
+		cr_assert(pool_lender(t.pool, &eight, 0) == UINT32_MAX);
 		put(&t, b[0], 2);
 		put(&t, b[2], 5);
 		put(&t, b[3], 0);
 		put(&t, b[5], 7);
 		PICTURE(&t, "F4/2 L4 F4/5 F4/0 L4 F4/7 L104");
-		cr_assert(pool_lender(t.pool, &eight) == 5);
-		cr_assert(pool_lender(t.pool, &nine) == UINT32_MAX);
-		cr_assert(pool_lender(t.pool, &alone) == UINT32_MAX);
+		cr_assert(pool_lender(t.pool, &eight, 0) == 5);
+		cr_assert(pool_lender(t.pool, &nine, 0) == UINT32_MAX);
+		cr_assert(pool_lender(t.pool, &alone, 0) == UINT32_MAX);
 		pool_give(t.pool, 5, 1);
 		OK(pool_take(t.pool, &eight, &block));
 		cr_assert(block.offset == b[2].offset);
+	}
+}
+
+Test(pool_blocks, several_lenders_are_those_whose_memory_is_needed)
+{
+	const struct pool_request twelve = {.size = UNITS(12), .owner = 1},
+				  five = {.size = UNITS(5), .owner = 1},
+				  large = {.size = UNITS(17), .owner = 1};
+	unsigned char lends[] = {1, 0, 1, 1, 1, 0, 0, 1};
+	const unsigned char three[] = {1, 0, 1, 1, 0, 0, 0, 0};
+	struct pool_test t;
+	struct pool_block b[7];
+
+	ON_BOTH_KINDS(t)
+	{
+		for (int i = 0; i < 7; i++)
+			b[i] = take(&t, 4, 0);
+		take(&t, 100, 0);
+		put(&t, b[0], 4);
+		for (uint32_t i = 2; i < 5; i++)
+			put(&t, b[i], i == 4 ? 0 : i);
+		put(&t, b[5], 7);
+		PICTURE(&t, "F4/4 L4 F4/2 F4/3 F4/0 F4/7 L4 L100");
+		memset(lends, 1, sizeof(lends));
+		cr_assert(!pool_lenders(t.pool, &large, lends, 8));
+		cr_assert(!memchr(lends, 0, sizeof(lends)), "as they were");
+		lends[3] = 0;
+		cr_assert(!pool_lenders(t.pool, &twelve, lends, 8));
+		lends[3] = 1;
+		cr_assert(!pool_lenders(t.pool, &twelve, lends, 3));
+		cr_assert(pool_lenders(t.pool, &twelve, lends, 8));
+		cr_assert_arr_eq(lends, three, sizeof(three));
+		lends[4] = 1;
+		cr_assert(pool_lenders(t.pool, &five, lends, 8));
+		cr_assert(lends[2] && lends[3] && !lends[4] && !lends[0]);
 	}
 }
 

@@ -143,7 +143,7 @@ Test(pool_refusals, requests_that_no_pool_can_meet)
 			NAMES(wrong[i].name);
 			FAILS(pool_grow(t.pool, &wrong[i].request, &mapped),
 			      wrong[i].status);
-			cr_assert(pool_lender(t.pool, &wrong[i].request) ==
+			cr_assert(pool_lender(t.pool, &wrong[i].request, 0) ==
 				  UINT32_MAX);
 		}
 		is = figures(&t);

@@ -34,19 +34,6 @@ POOL_PROMISE(pool_blocks, home_can_be_moved)
 	cr_assert_eq(make_block(pool, f->side, 600).address, block.address);
 }
 
-static struct philox_pool *make_limited(struct fixture *f, uint32_t flags)
-{
-	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
-	struct philox_pool *pool;
-
-	options.name = "limited";
-	options.flags = pool_kind() | flags;
-	options.range = pool_kind() ? 1 << 30 : 0;
-	options.limit = 2 << 20;
-	OK(philox_pool_create(f->context, &options, &pool));
-	return pool;
-}
-
 /* Two blocks that fill a pool; the second is freed on the other stream. */
 static void fill_and_free(struct fixture *f, struct philox_pool *limited)
 {
@@ -60,7 +47,7 @@ static void fill_and_free(struct fixture *f, struct philox_pool *limited)
 
 POOL_PROMISE(pool_blocks, a_full_pool_waits_for_another_stream)
 {
-	struct philox_pool *limited = make_limited(f, 0);
+	struct philox_pool *limited = make_limited(f, 0, 2 << 20);
 	uint64_t waits;
 
 	fill_and_free(f, limited);
@@ -76,7 +63,7 @@ POOL_PROMISE(pool_blocks, a_full_pool_waits_for_another_stream)
 
 POOL_PROMISE(pool_blocks, another_stream_waits_for_the_last_one)
 {
-	struct philox_pool *limited = make_limited(f, 0);
+	struct philox_pool *limited = make_limited(f, 0, 2 << 20);
 	struct philox_pool_block block =
 		make_block(limited, f->stream, 2 << 20);
 
@@ -87,7 +74,8 @@ POOL_PROMISE(pool_blocks, another_stream_waits_for_the_last_one)
 
 POOL_PROMISE(pool_blocks, a_strict_pool_does_not_wait)
 {
-	struct philox_pool *limited = make_limited(f, PHILOX_POOL_STRICT);
+	struct philox_pool *limited =
+		make_limited(f, PHILOX_POOL_STRICT, 2 << 20);
 	struct philox_pool_block block;
 
 	fill_and_free(f, limited);
@@ -101,7 +89,7 @@ POOL_PROMISE(pool_blocks, a_strict_pool_does_not_wait)
 /* A branch that waits for another one: an edge, and no capture is broken. */
 POOL_PROMISE(pool_blocks, a_branch_waits_for_another_one)
 {
-	struct philox_pool *limited = make_limited(f, 0);
+	struct philox_pool *limited = make_limited(f, 0, 2 << 20);
 	struct philox_pool_session *session = pool_record(f, limited);
 	philox_event event;
 
@@ -120,7 +108,7 @@ POOL_PROMISE(pool_blocks, a_branch_waits_for_another_one)
 /* Nothing outside a capture can be waited for in it. */
 POOL_PROMISE(pool_blocks, a_capture_waits_for_nothing_outside)
 {
-	struct philox_pool *limited = make_limited(f, 0);
+	struct philox_pool *limited = make_limited(f, 0, 2 << 20);
 	struct philox_pool_session *session;
 	struct philox_pool_block block;
 
@@ -167,7 +155,8 @@ static void warm_up(struct fixture *f, struct philox_pool *pool,
 	OK(philox_pool_session_end(session, PHILOX_OK, NULL));
 }
 
-POOL_PROMISE(pool_blocks, what_a_stream_freed_is_found_after_it_was_in_a_session)
+POOL_PROMISE(pool_blocks,
+	     what_a_stream_freed_is_found_after_it_was_in_a_session)
 {
 	struct philox_pool_checkpoint *checkpoint;
 	philox_stream other;

@@ -1,14 +1,17 @@
 /*
  * tools/merge/merge.h - philox merge: which ranks of another mesh have what
  *
- * Note [Placing] ~~~~~~~~~~~~~~ A region or table of rows goes where its old
- * ranks were, axis by axis. An axis that a mesh lacks has size 1.
+ * Note [Placing]
+ * ~~~~~~~~~~~~~~
+ * A region or table of rows goes where its old ranks were, axis by axis. An
+ * axis that a mesh lacks has size 1.
  *
- *  - All coordinates of the old axis become all of the new one.  - A part of an
- * axis whose size stays is the same part.  - A part of an axis becomes
- * coordinate 0 of one of size 1.  - A part of an axis whose size changes
- * otherwise has to be placed by --place,    of which the last that fits wins,
- * for every axis by itself. It may also    move what would stay.
+ *  - All coordinates of the old axis become all of the new one.
+ *  - A part of an axis whose size stays is the same part.
+ *  - A part of an axis becomes coordinate 0 of one of size 1.
+ *  - A part of an axis whose size changes otherwise has to be placed by --place,
+ *    of which the last that fits wins, for every axis by itself. It may also
+ *    move what would stay.
  *
  * This says for each axis by itself where something is, so its old ranks have
  * to be all that there are at those coordinates, or --place has to say for all

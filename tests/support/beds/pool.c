@@ -25,6 +25,20 @@ struct philox_pool *make_pool(struct fixture *f, const char *name,
 	return pool;
 }
 
+struct philox_pool *make_limited(struct fixture *f, uint32_t flags,
+				 uint64_t limit)
+{
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
+	struct philox_pool *pool;
+
+	options.name = "limited";
+	options.flags = kind | flags;
+	options.range = kind ? 1 << 30 : 0;
+	options.limit = limit;
+	OK(philox_pool_create(f->context, &options, &pool));
+	return pool;
+}
+
 static void on_pool(const char *device, uint32_t flags,
 		    void (*promise)(struct fixture *, struct philox_pool *))
 {

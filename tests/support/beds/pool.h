@@ -24,6 +24,9 @@ void on_pools(void (*promise)(struct fixture *f, struct philox_pool *pool));
 
 struct philox_pool *make_pool(struct fixture *f, const char *name,
 			      uint32_t flags);
+/* "limited", of the kind of the promise, with flags and at most `limit` bytes. */
+struct philox_pool *make_limited(struct fixture *f, uint32_t flags,
+				 uint64_t limit);
 /* The flag of the promise that runs now: PHILOX_POOL_EXPANDABLE or 0. */
 uint32_t pool_kind(void);
 

@@ -42,7 +42,7 @@ struct model_extent {
 struct model_need {
 	size_t units; /* without margins */
 	size_t alignment;
-	uint32_t owners[3];
+	uint32_t owners[MODEL_OWNERS + 2];
 	size_t n_owners;
 };
 

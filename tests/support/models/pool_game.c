@@ -427,8 +427,41 @@ static void compare_lender(struct pool_game *game,
 		    model_fit(&game->model, &need, &segment, &at))
 			expected = i;
 	}
-	MUST(game, pool_lender(game->pool, request) == expected,
+	MUST(game, pool_lender(game->pool, request, 0) == expected,
 	     "%" PRIu32 " lends", expected);
+}
+
+/* Whether the request fits with the memory of all that lend. */
+static int fits_with(const struct pool_game *game,
+		     const struct pool_request *request,
+		     const unsigned char *lends)
+{
+	struct model_need need = need_of(request);
+	uint32_t segment;
+	size_t at;
+
+	for (uint32_t i = 0; i < OWNERS; i++)
+		if (lends[i])
+			need.owners[need.n_owners++] = i;
+	return model_fit(&game->model, &need, &segment, &at);
+}
+
+static void compare_lenders(struct pool_game *game,
+			    const struct pool_request *request)
+{
+	unsigned char lends[OWNERS], asked[OWNERS];
+	int fits;
+
+	for (uint32_t i = 0; i < OWNERS; i++)
+		lends[i] = asked[i] = (unsigned char)choose(game, 2);
+	fits = pool_lenders(game->pool, request, lends, OWNERS);
+	MUST(game, fits == fits_with(game, request, asked), "all that lend");
+	MUST(game, fits == fits_with(game, request, lends), "those it takes");
+	for (uint32_t i = 0; fits && i < OWNERS; i++)
+		MUST(game,
+		     lends[i] <= asked[i] &&
+			     (!lends[i] || model_owns(&game->model, i)),
+		     "%" PRIu32 " lends", i);
 }
 
 static void play_take(struct pool_game *game)
@@ -441,6 +474,7 @@ static void play_take(struct pool_game *game)
 
 	if (!model_fit(&game->model, &need, &segment, &at)) {
 		compare_lender(game, &request);
+		compare_lenders(game, &request);
 		GIVES(game, pool_take(game->pool, &request, &block),
 		      PHILOX_NOT_READY);
 		if (grow_both(game, &need, &request, 0) != PHILOX_OK)
