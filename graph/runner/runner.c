@@ -79,9 +79,11 @@ static void refresh_pool(struct philox_runner *runner)
 {
 	const struct status_message kept = status_kept();
 
-	if (runner_acquire(runner) == PHILOX_OK) {
+	if (runner_read_begin(runner)) {
+		outputs_drop_now(runner);
+		runner_drain(runner, 0);
 		live_settle(runner);
-		runner_release(runner, PHILOX_OK);
+		runner_read_end(runner);
 	}
 	status_restore(&kept);
 }
@@ -121,6 +123,7 @@ static enum philox_status make_runner(struct philox_context *context,
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
 	pthread_mutex_init(&made->fences_lock, NULL);
+	pthread_mutex_init(&made->reading, NULL);
 	context_lock(context);
 	made->next = context->graphs->runners;
 	context->graphs->runners = made;
@@ -194,6 +197,7 @@ static void free_runner(struct philox_runner *runner)
 		function_free(function);
 	}
 	free_run(&runner->run);
+	pthread_mutex_destroy(&runner->reading);
 	free(runner);
 }
 
@@ -241,9 +245,11 @@ enum philox_status philox_runner_destroy(struct philox_runner *runner)
 	NEED_PROCESS(context);
 	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_release(runner, end_runner(runner, 0));
-	if (status != PHILOX_OK)
+		status = end_runner(runner, 0);
+	else
 		return runner_report(runner, NULL, status);
+	if (status != PHILOX_OK)
+		return runner_leave(runner, NULL, status);
 	free_runner(runner);
 	return context_report(context, PHILOX_OK, NULL);
 }

@@ -8,6 +8,7 @@
  * the second check on the context stays locked.
  */
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <philox/save.h>
@@ -136,8 +137,9 @@ static enum philox_status write_context(struct philox_context *context,
 	return status;
 }
 
-enum philox_status save_text(struct philox_context *context, const char *call,
-			     struct written_text *out)
+/* NOT_READY: a thread that needs the lock is in a runner, for a moment. */
+static enum philox_status try_save(struct philox_context *context,
+				   const char *call, struct written_text *out)
 {
 	enum philox_status status = lock_quiet(context, call);
 
@@ -148,6 +150,18 @@ enum philox_status save_text(struct philox_context *context, const char *call,
 	out->has_digest = status == PHILOX_OK && context->trace &&
 			  inspect_digest(context, &out->digest) == PHILOX_OK;
 	context_unlock(context);
+	return status;
+}
+
+enum philox_status save_text(struct philox_context *context, const char *call,
+			     struct written_text *out)
+{
+	enum philox_status status = try_save(context, call, out);
+
+	while (status == PHILOX_NOT_READY) {
+		sched_yield();
+		status = try_save(context, call, out);
+	}
 	return status;
 }
 

@@ -2,11 +2,13 @@
  * tests/stress/runners.c - runners used by several threads
  *
  * Each thread has a runner; all have one context, and one region whose tickets
- * go from a thread's forwards to its backwards, while a journal comes and goes.
- * Then all share one runner, which refuses whoever comes second. Then they are
- * on two devices, with a context on each. A plain
- * program, so that it also runs with the thread sanitizer: an order that the
- * library promises and does not keep is a race.
+ * go from a thread's forwards to its backwards, while a journal comes and goes
+ * and monitors read the runners' pools. Then all share one runner, which
+ * refuses whoever comes second; outputs are saved while their pool is read;
+ * and runners are destroyed as soon as nobody is in them. Then they are on two
+ * devices, with a context on each. A plain program, so that it also runs with
+ * the thread sanitizer: an order that the library promises and does not keep
+ * is a race.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -229,10 +231,43 @@ static void join_all(void)
 		pthread_join(workers[i].thread, NULL);
 }
 
+/* A monitor reads pools at any time, and no call is refused for it. */
+static void *read_pools(void *user)
+{
+	for (unsigned i = 0; atomic_load(&running); i++) {
+		struct philox_pool *pool =
+			philox_runner_pool(workers[i % WORKERS].runner);
+		struct philox_pool_stats stats =
+			PHILOX_INIT(struct philox_pool_stats);
+		struct philox_pool_block_info info =
+			PHILOX_INIT(struct philox_pool_block_info);
+		char *text;
+		int live;
+
+		OK(philox_pool_get_stats(pool, &stats));
+		CHECK(stats.live <= stats.mapped);
+		CHECK(philox_pool_find(pool, &live, &info) ==
+		      PHILOX_ERROR_NOT_FOUND);
+		OK(philox_pool_is_live(pool, NULL, 0, &live));
+		if (i % 16)
+			continue;
+		OK(philox_pool_snapshot_text(pool, &text, NULL));
+		free(text);
+	}
+	return user;
+}
+
 static void a_runner_for_each_thread(void)
 {
+	pthread_t monitors[2];
+
 	run_all(use_runner);
+	for (int i = 0; i < 2; i++)
+		CHECK(pthread_create(&monitors[i], NULL, read_pools, NULL) ==
+		      0);
 	write_journals();
+	for (int i = 0; i < 2; i++)
+		pthread_join(monitors[i], NULL);
 	join_all();
 	for (int i = 0; i < WORKERS; i++) {
 		struct philox_function_stats counts =
@@ -282,6 +317,107 @@ static void one_runner_for_all(void)
 		refused += workers[i].refused;
 	}
 	CHECK(done + refused == WORKERS * ROUNDS && done > 0);
+}
+
+/* --- saves beside monitors ------------------------------------------------ */
+
+static atomic_int saving;
+
+static void *read_a_pool(void *user)
+{
+	struct philox_pool *pool = philox_runner_pool(user);
+	struct philox_pool_stats stats = PHILOX_INIT(struct philox_pool_stats);
+
+	while (atomic_load(&saving))
+		OK(philox_pool_get_stats(pool, &stats));
+	return NULL;
+}
+
+/* The outputs are named by the context's text, whoever reads their pool. */
+static void saves_of_outputs_that_are_read(void)
+{
+	struct worker *worker = &workers[0];
+	struct philox_launch_pass use = {{0, 0}, 0, 0};
+	struct philox_output outputs[2];
+	char path[] = "/tmp/philox-outputs-XXXXXX";
+	int file = mkstemp(path);
+	pthread_t monitor;
+	char *text;
+
+	OK(call(worker, worker->forth, 0, &use, outputs));
+	OK(philox_outputs_save(worker->runner, worker->stream, path));
+	atomic_store(&saving, 1);
+	CHECK(!pthread_create(&monitor, NULL, read_a_pool, worker->runner));
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i % 50 == 0)
+			OK(philox_context_set_journal(
+				context, i % 100 ? NULL : "/dev/null"));
+		OK(philox_context_save_text(context, &text, NULL));
+		CHECK(strstr(text, "\noutputs \"runner 0\" digest "));
+		free(text);
+	}
+	OK(philox_context_set_journal(context, NULL));
+	atomic_store(&saving, 0);
+	pthread_join(monitor, NULL);
+	for (int i = 0; i < 2; i++)
+		OK(philox_output_release(worker->runner, worker->stream,
+					 &outputs[i]));
+	OK(philox_ticket_release(region, worker->stream, use.ticket));
+	close(file);
+	unlink(path);
+}
+
+/* --- runners that are destroyed as soon as nobody is in them -------------- */
+
+static atomic_int inside;
+
+static enum philox_status tell_and_end(void *user, struct philox_run *run)
+{
+	(void)run;
+	atomic_store(&inside, 1);
+	return user ? PHILOX_ERROR_DEVICE : PHILOX_OK;
+}
+
+static void *call_once(void *user)
+{
+	struct philox_call made = PHILOX_INIT(struct philox_call);
+
+	made.stream = workers[0].stream;
+	philox_function_call(user, &made);
+	return NULL;
+}
+
+static void a_call_that_ends_in_a_runner_that_is_destroyed(int fails)
+{
+	struct philox_runner_desc options =
+		PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc brief =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_runner *runner;
+	struct philox_function *function;
+	enum philox_status status = PHILOX_ERROR_BUSY;
+	pthread_t thread;
+
+	options.name = "short";
+	OK(philox_runner_create(context, &options, &runner));
+	brief.name = "brief";
+	brief.body = tell_and_end;
+	brief.user = fails ? &inside : NULL;
+	OK(philox_function_create(runner, &brief, &function));
+	atomic_store(&inside, 0);
+	CHECK(!pthread_create(&thread, NULL, call_once, function));
+	while (!atomic_load(&inside))
+		;
+	while (status == PHILOX_ERROR_BUSY)
+		status = philox_runner_destroy(runner);
+	OK(status);
+	pthread_join(thread, NULL);
+}
+
+static void calls_that_end_in_runners_that_are_destroyed(void)
+{
+	for (int round = 0; round < ROUNDS; round++)
+		a_call_that_ends_in_a_runner_that_is_destroyed(round % 2);
 }
 
 static void open_place(struct place *place, const char *name)
@@ -395,6 +531,8 @@ int main(void)
 	values_are_any_bytes();
 	a_runner_for_each_thread();
 	one_runner_for_all();
+	saves_of_outputs_that_are_read();
+	calls_that_end_in_runners_that_are_destroyed();
 	end();
 	begin(2);
 	a_runner_for_each_thread();

@@ -389,8 +389,7 @@ enum philox_status philox_function_call(struct philox_function *function,
 	trace_end(function, call, status);
 	if (status == PHILOX_OK)
 		status_restore(&function->runner->said);
-	runner_release(function->runner, status);
-	return runner_report(function->runner, function, status);
+	return runner_leave(function->runner, function, status);
 }
 
 /* --- calls that are recorded ahead ---------------------------------------- */
@@ -517,6 +516,5 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 		*prepared = count_recorded(function, calls, done);
 	if (status == PHILOX_OK)
 		status_restore(&function->runner->said);
-	runner_release(function->runner, status);
-	return runner_report(function->runner, function, status);
+	return runner_leave(function->runner, function, status);
 }

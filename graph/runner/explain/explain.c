@@ -141,6 +141,7 @@ enum philox_status philox_function_explain_text(
 {
 	const struct philox_explain_desc all =
 		PHILOX_INIT(struct philox_explain_desc);
+	struct runner_subject subject;
 	struct plain_text made;
 	enum philox_status status;
 
@@ -149,10 +150,11 @@ enum philox_status philox_function_explain_text(
 	if (!text)
 		return context_null(function->runner->context, "text");
 	NEED_PROCESS(function->runner->context);
+	subject = runner_subject(function->runner, function);
 	status = explain(function, options ? options : &all, &made);
 	if (status == PHILOX_OK)
 		give(&made, text, bytes);
-	return runner_report(function->runner, function, status);
+	return subject_report(&subject, status);
 }
 
 /* --- graphs --------------------------------------------------------------- */

@@ -472,10 +472,10 @@ enum philox_status philox_function_create(
 				    options ? "function" : "options");
 	NEED_PROCESS(runner->context);
 	status = runner_acquire(runner);
-	if (status == PHILOX_OK)
-		status = runner_release(
-			runner, make_function(runner, options, function));
-	return runner_report(runner, NULL, status);
+	if (status != PHILOX_OK)
+		return runner_report(runner, NULL, status);
+	return runner_leave(runner, NULL,
+			    make_function(runner, options, function));
 }
 
 /* A key of a function whose body called another one that is no more. */
@@ -513,8 +513,7 @@ enum philox_status philox_function_destroy(struct philox_function *function)
 			forget_calls(other, function);
 	if (status == PHILOX_OK)
 		function_end(function);
-	runner_release(runner, status);
-	return runner_report(runner, function, status);
+	return runner_leave(runner, function, status);
 }
 
 const char *philox_function_name(const struct philox_function *function)
@@ -538,15 +537,13 @@ enum philox_status philox_function_get_stats(
 		return context_null(function->runner->context, "counts");
 	NEED_PROCESS(function->runner->context);
 	status = runner_acquire(function->runner);
+	if (status != PHILOX_OK)
+		return runner_report(function->runner, function, status);
+	status = options_check_room("counts", counts->size, COUNTS_SIZE_FIRST,
+				    sizeof(*counts));
 	if (status == PHILOX_OK) {
-		status = options_check_room("counts", counts->size,
-					    COUNTS_SIZE_FIRST, sizeof(*counts));
-		if (status == PHILOX_OK) {
-			timers_read(function);
-			options_write(counts, &function->counts,
-				      sizeof(*counts));
-		}
-		runner_release(function->runner, status);
+		timers_read(function);
+		options_write(counts, &function->counts, sizeof(*counts));
 	}
-	return runner_report(function->runner, function, status);
+	return runner_leave(function->runner, function, status);
 }

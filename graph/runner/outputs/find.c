@@ -78,8 +78,7 @@ enum philox_status philox_outputs_find(struct philox_runner *runner,
 							       : "found");
 	NEED_PROCESS(runner->context);
 	status = runner_acquire(runner);
-	if (status == PHILOX_OK)
-		status = runner_release(runner,
-					find_wanted(runner, &wanted, found));
-	return runner_report(runner, NULL, status);
+	if (status != PHILOX_OK)
+		return runner_report(runner, NULL, status);
+	return runner_leave(runner, NULL, find_wanted(runner, &wanted, found));
 }

@@ -329,12 +329,15 @@ enum philox_status philox_outputs_load_text(struct philox_runner *runner,
 					    philox_stream stream,
 					    const char *text, size_t bytes)
 {
+	struct runner_subject subject;
+
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "text" : "runner");
 	NEED_PROCESS(runner->context);
-	return runner_report(runner, NULL,
-			     load_outputs(runner, stream, text, bytes));
+	subject = runner_subject(runner, NULL);
+	return subject_report(&subject,
+			      load_outputs(runner, stream, text, bytes));
 }
 
 enum philox_status philox_outputs_load(struct philox_runner *runner,
@@ -342,6 +345,7 @@ enum philox_status philox_outputs_load(struct philox_runner *runner,
 {
 	static const char *const starts[] = {OUTPUTS_START, NULL};
 	static const struct file_kind kind = {starts, UINT64_MAX};
+	struct runner_subject subject;
 	struct text text;
 	enum philox_status status;
 
@@ -349,10 +353,11 @@ enum philox_status philox_outputs_load(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
+	subject = runner_subject(runner, NULL);
 	status = file_read(path, &kind, &text);
 	if (status == PHILOX_OK)
 		status = text_done(
 			&text, path,
 			load_outputs(runner, stream, text.bytes, text.size));
-	return runner_report(runner, NULL, status);
+	return subject_report(&subject, status);
 }

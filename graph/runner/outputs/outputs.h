@@ -169,7 +169,10 @@ enum philox_status outputs_file_check(const struct outputs_file *file,
 
 /* --- save.c: context texts ------------------------------------------------ */
 
-/* outputs_list() is the hook `outputs` of a context. */
+/*
+ * outputs_list() is the hook `outputs` of a context. NOT_READY: a reader of a
+ * runner's pool is in that runner.
+ */
 enum philox_status outputs_list(struct philox_context *context,
 				struct saved_outputs **list, size_t *n);
 

@@ -154,13 +154,12 @@ static enum philox_status save_outputs(struct philox_runner *runner,
 {
 	enum philox_status status = runner_acquire(runner);
 
-	if (status == PHILOX_OK) {
-		status = save_and_put(runner, stream, to);
-		if (status != PHILOX_OK)
-			status_prefix(status, "runner '%s': ", runner->name);
-		runner_release(runner, status);
-	}
-	return runner_report(runner, NULL, status);
+	if (status != PHILOX_OK)
+		return runner_report(runner, NULL, status);
+	status = save_and_put(runner, stream, to);
+	if (status != PHILOX_OK)
+		status_prefix(status, "runner '%s': ", runner->name);
+	return runner_leave(runner, NULL, status);
 }
 
 enum philox_status philox_outputs_save_text(struct philox_runner *runner,
@@ -209,22 +208,28 @@ static int are_as_saved(const struct philox_runner *runner, uint64_t context)
 
 /*
  * With the context's lock. A thread that is in the runner may change anything.
- * What has changed is said once.
+ * What has changed is said once. NOT_READY: a reader of the pool is in it, and
+ * may need that lock.
  */
-static int still_saved(struct philox_runner *runner, uint64_t context)
+static enum philox_status still_saved(struct philox_runner *runner,
+				      uint64_t context, int *same)
 {
-	int same = 0;
+	enum philox_status status;
 
+	*same = 0;
 	if (!atomic_load(&runner->has_saved))
-		return 0;
-	if (runner_lock(runner) == PHILOX_OK) {
-		same = are_as_saved(runner, context);
-		atomic_store(&runner->has_saved, same);
+		return PHILOX_OK;
+	status = runner_try(runner);
+	if (status == PHILOX_NOT_READY)
+		return status;
+	if (status == PHILOX_OK) {
+		*same = are_as_saved(runner, context);
+		atomic_store(&runner->has_saved, *same);
 		runner_release(runner, PHILOX_OK);
 	}
-	if (!same)
+	if (!*same)
 		post_changed(runner);
-	return same;
+	return PHILOX_OK;
 }
 
 static int by_runner(const void *one, const void *other)
@@ -245,20 +250,26 @@ static size_t count_saved(const struct philox_context *context)
 }
 
 /* There may be fewer by now. */
-static size_t list_saved(const struct philox_context *context, uint64_t digest,
-			 struct saved_outputs *list, size_t room)
+static enum philox_status list_saved(const struct philox_context *context,
+				     uint64_t digest,
+				     struct saved_outputs *list, size_t room,
+				     size_t *n)
 {
 	const struct status_message kept = status_kept();
-	size_t n = 0;
+	struct philox_runner *runner = context->graphs->runners;
+	enum philox_status status = PHILOX_OK;
+	int same;
 
-	for (struct philox_runner *runner = context->graphs->runners;
-	     n < room && runner; runner = runner->next)
-		if (still_saved(runner, digest))
-			list[n++] = (struct saved_outputs){
+	for (; status == PHILOX_OK && *n < room && runner;
+	     runner = runner->next) {
+		status = still_saved(runner, digest, &same);
+		if (same)
+			list[(*n)++] = (struct saved_outputs){
 				runner->name, runner->saved.digest};
-	qsort(list, n, sizeof(*list), by_runner);
+	}
+	qsort(list, *n, sizeof(*list), by_runner);
 	status_restore(&kept);
-	return n;
+	return status;
 }
 
 enum philox_status outputs_list(struct philox_context *context,
@@ -275,8 +286,8 @@ enum philox_status outputs_list(struct philox_context *context,
 	if (room)
 		status = inspect_digest(context, &digest);
 	if (status == PHILOX_OK)
-		*n = list_saved(context, digest, *list, room);
-	else
+		status = list_saved(context, digest, *list, room, n);
+	if (status != PHILOX_OK)
 		free(*list);
 	return status;
 }

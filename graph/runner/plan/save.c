@@ -30,6 +30,7 @@ static enum philox_status save_entered(struct philox_runner *runner,
 static enum philox_status save_plan(struct philox_runner *runner,
 				    struct text_target to)
 {
+	const struct runner_subject subject = runner_subject(runner, NULL);
 	struct text text;
 	enum philox_status status = runner_acquire(runner);
 
@@ -37,7 +38,7 @@ static enum philox_status save_plan(struct philox_runner *runner,
 		status = runner_release(runner, save_entered(runner, &text));
 	if (status == PHILOX_OK)
 		status = text_put(&text, to);
-	return runner_report(runner, NULL, status);
+	return subject_report(&subject, status);
 }
 
 enum philox_status philox_plan_save_text(struct philox_runner *runner,
@@ -168,11 +169,14 @@ static enum philox_status load_plan(struct philox_runner *runner,
 enum philox_status philox_plan_load_text(struct philox_runner *runner,
 					 const char *text, size_t bytes)
 {
+	struct runner_subject subject;
+
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "text" : "runner");
 	NEED_PROCESS(runner->context);
-	return runner_report(runner, NULL, load_plan(runner, text, bytes));
+	subject = runner_subject(runner, NULL);
+	return subject_report(&subject, load_plan(runner, text, bytes));
 }
 
 enum philox_status philox_plan_load(struct philox_runner *runner,
@@ -180,6 +184,7 @@ enum philox_status philox_plan_load(struct philox_runner *runner,
 {
 	static const char *const starts[] = {PLAN_START, NULL};
 	static const struct file_kind kind = {starts, FILE_TEXT_MOST};
+	struct runner_subject subject;
 	struct text text;
 	enum philox_status status;
 
@@ -187,9 +192,10 @@ enum philox_status philox_plan_load(struct philox_runner *runner,
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
+	subject = runner_subject(runner, NULL);
 	status = file_read(path, &kind, &text);
 	if (status == PHILOX_OK)
 		status = text_done(&text, path,
 				   load_plan(runner, text.bytes, text.size));
-	return runner_report(runner, NULL, status);
+	return subject_report(&subject, status);
 }

@@ -714,6 +714,7 @@ static enum philox_status make_text(struct philox_runner *runner, int timed,
 static enum philox_status write_runner(struct philox_runner *runner,
 				       unsigned flags, struct text_target to)
 {
+	const struct runner_subject subject = runner_subject(runner, NULL);
 	struct text text;
 	enum philox_status status;
 
@@ -727,7 +728,7 @@ static enum philox_status write_runner(struct philox_runner *runner,
 				   &text);
 	if (status == PHILOX_OK)
 		status = text_put(&text, to);
-	return runner_report(runner, NULL, status);
+	return subject_report(&subject, status);
 }
 
 enum philox_status philox_runner_snapshot_text_with(

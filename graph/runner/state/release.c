@@ -12,9 +12,8 @@
 static enum philox_status leave(struct philox_runner *runner,
 				enum philox_status status, int within)
 {
-	if (!within)
-		runner_release(runner, status);
-	return runner_report(runner, NULL, status);
+	return within ? runner_report(runner, NULL, status)
+		      : runner_leave(runner, NULL, status);
 }
 
 /*
@@ -460,10 +459,10 @@ enum philox_status philox_runner_step_begin(struct philox_runner *runner,
 		return context_null(NULL, "runner");
 	NEED_PROCESS(runner->context);
 	status = runner_acquire(runner);
-	if (status == PHILOX_OK)
-		status = runner_release(
-			runner, begin_step(runner, stream, flags, kept));
-	return runner_report(runner, NULL, status);
+	if (status != PHILOX_OK)
+		return runner_report(runner, NULL, status);
+	return runner_leave(runner, NULL,
+			    begin_step(runner, stream, flags, kept));
 }
 
 /* --- enter: a thread comes into a runner ---------------------------------- */

@@ -535,7 +535,11 @@ struct philox_runner {
 	int eager, verify;       /* PHILOX_RUNNER */
 	int guards;              /* the pool's margins */
 	int timed;               /* PHILOX_RUNNER_TIMES */
-	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
+	_Atomic uintptr_t owner; /* the thread that is in it, or RUNNER_READER;
+				    0: nobody */
+	pthread_mutex_t reading; /* held by the reader */
+	_Atomic uintptr_t reader; /* its thread; 0: there is none */
+	atomic_int waiting;       /* threads that come in after the reader */
 	struct philox_function *functions;
 	struct run run;
 	uint64_t calls;
@@ -605,15 +609,45 @@ static inline const struct output_slot *input_slot(
 	return runner->handles ? runner->input_slots[index] : NULL;
 }
 
+/* In `owner`: a reader of the pool is in the runner, for a moment. */
+#define RUNNER_READER ((uintptr_t)1)
+
 /*
- * runner_lock() takes the runner for this thread, or refuses: ERROR_BUSY.
+ * runner_lock() takes the runner for this thread, after a reader if there is
+ * one, or refuses: ERROR_BUSY. runner_try() does not wait: PHILOX_NOT_READY
+ * while there is a reader; for threads that have the context's lock.
  * runner_release() gives it back and returns `status`. runner_is_here() tells
  * whether this thread has it. (graph/runner/state/base.c)
+ *
+ * runner_read_begin() takes it for a reader: 0 if a call is on its way or waits
+ * for one, or if it is this thread's already. Without locks.
  */
 enum philox_status runner_lock(struct philox_runner *runner);
+enum philox_status runner_try(struct philox_runner *runner);
 enum philox_status runner_release(struct philox_runner *runner,
 				  enum philox_status status);
 int runner_is_here(const struct philox_runner *runner);
+int runner_read_begin(struct philox_runner *runner);
+void runner_read_end(struct philox_runner *runner);
+
+/*
+ * runner_leave() is runner_release() and then runner_report(). Another thread
+ * may destroy the runner as soon as this one has left it, so what is said of it
+ * is copied before. For reports that come later than that, runner_subject() is
+ * taken before the runner is, and subject_report() is the report.
+ */
+struct runner_subject {
+	struct philox_context *context;
+	char runner[64], function[64]; /* "": none */
+};
+
+struct runner_subject runner_subject(const struct philox_runner *runner,
+				     const struct philox_function *function);
+enum philox_status subject_report(const struct runner_subject *subject,
+				  enum philox_status status);
+enum philox_status runner_leave(struct philox_runner *runner,
+				const struct philox_function *function,
+				enum philox_status status);
 
 /*
  * runner_said() notes the message that a callback of the user has left, if that
