@@ -341,14 +341,16 @@ static void saves_of_outputs_that_are_read(void)
 	struct philox_output outputs[2];
 	char path[] = "/tmp/philox-outputs-XXXXXX";
 	int file = mkstemp(path);
-	pthread_t monitor;
+	pthread_t monitors[2];
 	char *text;
 
 	OK(call(worker, worker->forth, 0, &use, outputs));
 	OK(philox_outputs_save(worker->runner, worker->stream, path));
 	atomic_store(&saving, 1);
-	CHECK(!pthread_create(&monitor, NULL, read_a_pool, worker->runner));
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_create(&monitors[i], NULL, read_a_pool,
+				      worker->runner));
+	for (int i = 0; i < 10 * ROUNDS; i++) {
 		if (i % 50 == 0)
 			OK(philox_context_set_journal(
 				context, i % 100 ? NULL : "/dev/null"));
@@ -358,7 +360,8 @@ static void saves_of_outputs_that_are_read(void)
 	}
 	OK(philox_context_set_journal(context, NULL));
 	atomic_store(&saving, 0);
-	pthread_join(monitor, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(monitors[i], NULL);
 	for (int i = 0; i < 2; i++)
 		OK(philox_output_release(worker->runner, worker->stream,
 					 &outputs[i]));
