@@ -307,8 +307,7 @@ static enum philox_status fill_ledger(const struct save_plan *plan,
 	return status;
 }
 
-static void set_region(const struct save_plan *plan,
-		       struct philox_region *region,
+static void set_region(struct philox_region *region,
 		       const struct saved_region *saved)
 {
 	region->state = saved->state;
@@ -316,9 +315,14 @@ static void set_region(const struct save_plan *plan,
 	region->axes.serial = saved->issued_serial;
 	if (region->serial < saved->serial)
 		region->serial = saved->serial;
-	region->generator = NULL;
-	if (saved->generator != SAVE_NO_GENERATOR)
-		region->generator = plan->lists.generators[saved->generator];
+}
+
+static struct philox_generator *generator_of(const struct save_plan *plan,
+					     const struct saved_region *saved)
+{
+	return saved->generator == SAVE_NO_GENERATOR
+		       ? NULL
+		       : plan->lists.generators[saved->generator];
 }
 
 /* A record of a name that this context has never had. */
@@ -336,9 +340,11 @@ static enum philox_status make_record(struct save_plan *plan,
 	if (!region)
 		return PHILOX_ERROR_MEMORY;
 	region->life = 1;
-	set_region(plan, region, saved);
+	set_region(region, saved);
+	region->generator = generator_of(plan, saved); /* listed later */
 	region->next = plan->made;
 	plan->made = region;
+	plan->n_made++;
 	return PHILOX_OK;
 }
 
@@ -416,6 +422,8 @@ enum philox_status save_plan_init(struct save_plan *plan,
 		status = compare_rows(plan);
 	if (status == PHILOX_OK)
 		status = saved_copy_outputs(&plan->outputs, saved);
+	if (status == PHILOX_OK)
+		status = region_reserve(context, plan->n_made);
 	/* the last that can fail: its changes are not undone */
 	return status == PHILOX_OK ? load_rows(plan) : status;
 }
@@ -438,7 +446,8 @@ static void commit_place(const struct save_plan *plan, struct save_place *place)
 		restart_unknown(place->region);
 		return;
 	}
-	set_region(plan, place->region, place->saved);
+	set_region(place->region, place->saved);
+	region_set_generator(place->region, generator_of(plan, place->saved));
 	place->region->ledger = place->ledger;
 	place->ledger = old;
 	place->replaced = 1;
@@ -450,8 +459,8 @@ static void commit_made(struct save_plan *plan)
 
 	while ((region = plan->made)) {
 		plan->made = region->next;
-		region->next = plan->context->regions;
-		plan->context->regions = region;
+		region_list(region);
+		region_set_generator(region, region->generator);
 	}
 }
 

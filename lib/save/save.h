@@ -383,6 +383,7 @@ struct save_plan {
 	struct save_lists lists; /* regions sorted by key */
 	struct save_place *places;
 	struct philox_region *made; /* records of destroyed names */
+	size_t n_made;
 	struct saved outputs;       /* nothing else in it */
 };
 

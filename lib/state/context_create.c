@@ -53,6 +53,7 @@ static void free_generators(struct philox_context *context)
 void context_finish(struct philox_context *context)
 {
 	free_regions(context);
+	map_finish(&context->names);
 	free_generators(context);
 	mesh_finish(&context->mesh);
 	for (size_t i = 0; i < context->n_loaded_outputs; i++)

@@ -21,13 +21,11 @@ static enum philox_status check_offset(struct philox_state state)
 static void restart(struct philox_generator *generator,
 		    struct philox_state state)
 {
-	struct philox_region *region = generator->context->regions;
-
 	generator->state = state;
 	generator->high = 0;
-	for (; region; region = region->next)
-		if (region->generator == generator)
-			region_restart(region);
+	for (struct philox_region *region = generator->first; region;
+	     region = region->next_of_generator)
+		region_restart(region);
 }
 
 /* --- a generator that is set back, and the regions that do not follow it --- */
@@ -73,14 +71,12 @@ void generator_tell_back(const struct philox_region *region)
 static void unlink_generator(struct philox_generator *generator)
 {
 	struct philox_generator **link = &generator->context->generators;
-	struct philox_region *region = generator->context->regions;
 
 	for (; *link != generator; link = &(*link)->next)
 		(*link)->number--;
 	*link = generator->next;
-	for (; region; region = region->next)
-		if (region->generator == generator)
-			region->generator = NULL;
+	while (generator->first)
+		region_set_generator(generator->first, NULL);
 }
 
 enum philox_status philox_generator_create(struct philox_context *context,

@@ -260,6 +260,49 @@ struct philox_region *region_new(struct philox_context *context,
 	return region;
 }
 
+enum philox_status region_reserve(struct philox_context *context, size_t n)
+{
+	if (map_reserve(&context->names, context->names.count + n))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for the names of %zu region%s", n,
+			  status_s(n));
+}
+
+void region_list(struct philox_region *region)
+{
+	struct philox_context *context = region->context;
+
+	region->next = context->regions;
+	context->regions = region;
+	map_put(&context->names, region->key, region);
+}
+
+struct philox_region *region_find(const struct philox_context *context,
+				  uint64_t key)
+{
+	return map_value(&context->names, key);
+}
+
+void region_set_generator(struct philox_region *region,
+			  struct philox_generator *generator)
+{
+	if (region->link) {
+		*region->link = region->next_of_generator;
+		if (region->next_of_generator)
+			region->next_of_generator->link = region->link;
+		region->link = NULL;
+	}
+	region->generator = generator;
+	if (!generator)
+		return;
+	region->next_of_generator = generator->first;
+	region->link = &generator->first;
+	if (generator->first)
+		generator->first->link = &region->next_of_generator;
+	generator->first = region;
+}
+
 void region_free(struct philox_region *region)
 {
 	region_free_ops(region->ops, region->n_ops);

@@ -222,11 +222,9 @@ static enum philox_status find_record(struct philox_context *context,
 				      const char *name,
 				      struct philox_region **record)
 {
-	uint64_t key = hash_text(name, strlen(name));
-	struct philox_region *region = context->regions;
+	struct philox_region *region =
+		region_find(context, hash_text(name, strlen(name)));
 
-	while (region && region->key != key)
-		region = region->next;
 	if (region && (region->alive || strcmp(region->name, name)))
 		return refuse_name(region, name);
 	*record = region ? region : region_new(context, name);
@@ -260,14 +258,12 @@ static void begin_life(struct philox_region *region,
 {
 	uint64_t offset = region->state.offset;
 
-	region->generator = generator;
+	region_set_generator(region, generator);
 	generator->regions++;
 	region_restart(region);
 	region->state.offset = offset;
-	if (!region->life) {
-		region->next = region->context->regions;
-		region->context->regions = region;
-	}
+	if (!region->life)
+		region_list(region);
 	region->life++;
 	region->alive = 1;
 }
@@ -299,6 +295,8 @@ static enum philox_status create(struct philox_context *context,
 	enum philox_status status;
 
 	status = region_axes_find(context, options);
+	if (status == PHILOX_OK)
+		status = region_reserve(context, 1);
 	if (status != PHILOX_OK)
 		return status;
 	status = find_record(context, options->name, &region);

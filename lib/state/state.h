@@ -15,6 +15,7 @@
 #include <philox/pass.h>
 #include <philox/region.h>
 #include "lib/base/base.h"
+#include "lib/containers/map.h"
 #include "lib/device/device.h"
 
 /* --- log: messages to the caller's log callback --------------------------- */
@@ -174,6 +175,7 @@ struct philox_generator {
 	struct philox_state state;
 	uint64_t high; /* the offset from which it was set back; 0: it was not */
 	int told_back; /* that regions do not follow it */
+	struct philox_region *first; /* of its regions, dead names too */
 	size_t regions;                   /* alive ones that use it */
 	size_t tables;                    /* the same */
 	size_t reads; /* in captures: copies of its state, and sets of it */
@@ -189,6 +191,7 @@ struct philox_context {
 	struct philox_generator *generators;
 	struct philox_generator *generator; /* the default one */
 	struct philox_region *regions;      /* newest first, dead names too */
+	struct map names;                   /* the same, by their keys */
 	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
 	struct philox_mesh mesh;  /* a copy; does not change once there are
 				     regions */
@@ -468,6 +471,9 @@ struct philox_region {
 	uint64_t life; /* 0: never made; counts up when made */
 	int alive;
 	struct philox_generator *generator; /* NULL: destroyed since */
+	struct philox_region *next_of_generator;
+	struct philox_region **link; /* to this one, in the generator's list;
+					NULL: it is in none */
 	struct region_op *ops;
 	uint32_t n_ops;
 	uint32_t cells;
@@ -529,6 +535,19 @@ struct philox_region *region_new(struct philox_context *context,
 
 /* region_free() frees a record and all it still holds; needs no lock. */
 void region_free(struct philox_region *region);
+
+/*
+ * region_reserve() makes room for n more names in a context: ERROR_MEMORY.
+ * region_list() adds a record to the context's, for which there is room;
+ * region_find() finds the record with a key, NULL: there is none.
+ * region_set_generator() puts a record into its generator's list; NULL: none.
+ */
+enum philox_status region_reserve(struct philox_context *context, size_t n);
+void region_list(struct philox_region *region);
+struct philox_region *region_find(const struct philox_context *context,
+				  uint64_t key);
+void region_set_generator(struct philox_region *region,
+			  struct philox_generator *generator);
 
 /* region_find_cell() is philox_region_cell_index() with the lock held. */
 size_t region_find_cell(const struct philox_region *region, uint32_t op,
