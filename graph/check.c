@@ -66,6 +66,9 @@ enum philox_status philox_context_check(struct philox_context *context,
 	if (status != PHILOX_OK)
 		return context_report(context, status, NULL);
 	context_lock(context);
+	for (capture = context->graphs->sealed; capture;
+	     capture = capture->next)
+		report_capture(capture, &found);
 	for (capture = context->graphs->captures; capture;
 	     capture = capture->next)
 		report_capture(capture, &found);
@@ -97,6 +100,14 @@ static enum philox_status check_launch(struct philox_graph *graph)
 	return PHILOX_OK;
 }
 
+static enum philox_status check_captures(const struct capture *capture,
+					 enum philox_status status)
+{
+	for (; status == PHILOX_OK && capture; capture = capture->next)
+		status = capture_quiet(capture);
+	return status;
+}
+
 enum philox_status check_quiet(struct philox_context *context)
 {
 	const struct graph_context *graphs = context->graphs;
@@ -105,9 +116,8 @@ enum philox_status check_quiet(struct philox_context *context)
 	for (struct philox_graph *graph = graphs->graphs;
 	     status == PHILOX_OK && graph; graph = graph->next)
 		status = check_launch(graph);
-	for (const struct capture *capture = graphs->captures;
-	     status == PHILOX_OK && capture; capture = capture->next)
-		status = capture_quiet(capture);
+	status = check_captures(graphs->sealed, status);
+	status = check_captures(graphs->captures, status);
 	if (status == PHILOX_OK && graphs->own)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox began is under "

@@ -336,11 +336,15 @@ void bodies_break(struct capture *capture, const char *call)
 
 void bodies_give_up(struct graph_context *graphs, uint64_t id)
 {
-	for (struct capture *capture = graphs->captures; capture;
-	     capture = capture->next)
+	const struct map_entry *entry = map_find(&graphs->by_id, id);
+
+	for (; entry; entry = map_find_next(&graphs->by_id, entry)) {
+		struct capture *capture = entry->value;
+
 		for (uint32_t i = 0; capture->id == id && i < capture->n_nodes;
 		     i++)
 			capture->nodes[i].ended = 1;
+	}
 }
 
 static const char *kind_name(enum philox_conditional_kind kind)

@@ -12,29 +12,69 @@
 
 /* --- making and freeing captures ------------------------------------------ */
 
-struct capture *capture_find(struct graph_context *graphs, uint64_t id)
+/* The capture that has an id, itself or by a body, and was dropped or not. */
+static struct capture *find_id(const struct graph_context *graphs, uint64_t id,
+			       int dropped)
 {
-	struct capture *capture = graphs->captures;
+	const struct map_entry *entry = map_find(&graphs->by_id, id);
+	struct capture *capture;
 
-	while (capture && (capture->id != id || capture->dropped))
-		capture = capture->next;
-	return capture;
+	for (; entry; entry = map_find_next(&graphs->by_id, entry)) {
+		capture = entry->value;
+		if (capture->dropped == dropped)
+			return capture;
+	}
+	return NULL;
 }
 
-/* Whether a capture, or a body in it, has a device's id. */
-static int has_id(const struct capture *capture, uint64_t id)
+struct capture *capture_find(struct graph_context *graphs, uint64_t id)
 {
-	return capture->id == id ||
-	       bodies_find(capture, id) != CAPTURED_NO_BODY;
+	struct capture *capture = find_id(graphs, id, 0);
+
+	return capture && capture->id == id ? capture : NULL;
 }
 
 struct capture *capture_around(struct graph_context *graphs, uint64_t id)
 {
-	struct capture *capture = graphs->captures;
+	return find_id(graphs, id, 0);
+}
 
-	while (capture && (capture->dropped || !has_id(capture, id)))
-		capture = capture->next;
-	return capture;
+enum philox_status capture_reserve_id(struct graph_context *graphs, uint64_t id)
+{
+	if (map_reserve(&graphs->by_id, graphs->by_id.count + 1))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for capture %" PRIu64, id);
+}
+
+void capture_note_id(struct capture *capture, uint64_t id)
+{
+	map_put(&capture->graphs->by_id, id, capture);
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+static void list_capture(struct capture *capture, struct capture **list)
+{
+	capture->next = *list;
+	capture->link = list;
+	if (capture->next)
+		capture->next->link = &capture->next;
+	*list = capture;
+}
+
+static void unlist_capture(struct capture *capture)
+{
+	*capture->link = capture->next;
+	if (capture->next)
+		capture->next->link = capture->link;
+}
+
+void capture_adopt(struct capture *capture, const char *graph)
+{
+	capture->graph = graph;
+	unlist_capture(capture);
+	list_capture(capture, &capture->graphs->sealed);
 }
 
 enum philox_status capture_refuse_body(struct graph_context *graphs,
@@ -63,11 +103,7 @@ void capture_root(struct philox_context *context, struct capture_info *info)
 
 int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 {
-	const struct capture *capture = graphs->captures;
-
-	while (capture && (!capture->dropped || !has_id(capture, id)))
-		capture = capture->next;
-	return capture != NULL;
+	return find_id(graphs, id, 1) != NULL;
 }
 
 static enum philox_status add_head_node(struct capture *capture,
@@ -114,9 +150,12 @@ static enum philox_status create_capture(struct graph_context *graphs,
 					 philox_stream stream,
 					 struct capture **out)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
-	enum philox_status status;
+	struct capture *capture;
+	enum philox_status status = capture_reserve_id(graphs, info->id);
 
+	if (status != PHILOX_OK)
+		return status;
+	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for capture %" PRIu64, info->id);
@@ -130,8 +169,8 @@ static enum philox_status create_capture(struct graph_context *graphs,
 	if (status != PHILOX_OK)
 		goto destroy_head;
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
-	capture->next = graphs->captures;
-	graphs->captures = capture;
+	list_capture(capture, &graphs->captures);
+	capture_note_id(capture, capture->id);
 	journal_write(graphs->context, "capture-begin capture %u",
 		      capture->serial);
 	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
@@ -203,17 +242,25 @@ static void free_views(struct capture *capture)
 	free(capture->views);
 }
 
+static void forget_ids(struct capture *capture)
+{
+	struct map *by_id = &capture->graphs->by_id;
+
+	map_remove(by_id, capture->id, capture);
+	for (uint32_t i = 0; i < capture->n_bodies; i++)
+		if (capture->bodies[i].phase != BODY_NEW)
+			map_remove(by_id, capture->bodies[i].id, capture);
+}
+
 /* Launches that philox_context_check() has not reported are reported in the end. */
 static void free_capture(struct capture *capture)
 {
 	struct graph_context *graphs = capture->graphs;
-	struct capture **link = &graphs->captures;
 	struct philox_context_report report = {0};
 
 	report_capture(capture, &report);
-	while (*link != capture)
-		link = &(*link)->next;
-	*link = capture->next;
+	unlist_capture(capture);
+	forget_ids(capture);
 	for (uint32_t i = 0; i < capture->n_passes; i++) {
 		arena_free(&graphs->cells, &capture->passes[i].cells);
 		arena_free(&graphs->cells, &capture->passes[i].known);
@@ -256,12 +303,17 @@ void capture_free_all(struct graph_context *graphs)
 {
 	while (graphs->captures)
 		free_capture(graphs->captures);
+	map_finish(&graphs->by_id);
 }
 
 void capture_release(struct capture *capture)
 {
 	capture->dropped = 1;
+	if (!capture->graph)
+		return;
 	capture->graph = NULL;
+	unlist_capture(capture);
+	list_capture(capture, &capture->graphs->captures);
 }
 
 void capture_drop(struct capture *capture)

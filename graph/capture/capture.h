@@ -471,6 +471,7 @@ struct program {
 
 struct capture {
 	struct capture *next;
+	struct capture **link; /* to this one */
 	struct graph_context *graphs;
 	uint64_t id;                /* the device's */
 	uint32_t serial;            /* ours, in placeholders */
@@ -589,10 +590,20 @@ static inline int capture_is_tracked(const struct captured_pass *captured)
 }
 
 /*
- * capture_release() separates a capture from its graph; it is reaped once its
- * native graph is gone. capture_drop() drops a capture from which no graph was
- * made.
+ * capture_reserve_id() makes room for an id of a capture or a body in it:
+ * ERROR_MEMORY. capture_note_id() notes it, so that it is found.
  */
+enum philox_status capture_reserve_id(struct graph_context *graphs,
+				      uint64_t id);
+void capture_note_id(struct capture *capture, uint64_t id);
+
+/*
+ * capture_adopt() notes the name of the graph that was made of a capture, which
+ * has to stay. capture_release() separates them again; the capture is reaped
+ * once its native graph is gone. capture_drop() drops a capture from which no
+ * graph was made.
+ */
+void capture_adopt(struct capture *capture, const char *graph);
 void capture_release(struct capture *capture);
 void capture_drop(struct capture *capture);
 

@@ -465,12 +465,16 @@ static enum philox_status begin_body(struct philox_conditional *conditional,
 		return status_set(PHILOX_ERROR_EXISTS,
 				  "body %" PRIu32 " was captured already",
 				  number);
+	status = capture_reserve_id(capture->graphs, capture->id);
+	if (status != PHILOX_OK)
+		return status;
 	status = conditional->own ? tie_body(capture, body, stream)
 				  : capture_body(capture, body, stream);
 	if (status != PHILOX_OK)
 		return status;
 	body->stream = stream;
 	body->phase = BODY_OPEN;
+	capture_note_id(capture, body->id);
 	program_note(capture, PROGRAM_BODY, (uint32_t)(body - capture->bodies),
 		     0);
 	return PHILOX_OK;

@@ -7,6 +7,7 @@
 #define GRAPH_CAPTURE_CONTEXT_H
 
 #include "alloc/arena.h"
+#include "lib/containers/map.h"
 #include "lib/state/state.h"
 
 #define GRAPH_NAME_SIZE 64 /* with its NUL */
@@ -22,9 +23,11 @@ struct graph_context {
 	struct philox_context *context;
 	struct arena cells;  /* and sealed control blocks with their maps */
 	struct arena mapped; /* reports, open control blocks, staged maps */
-	struct capture *captures;
+	struct capture *captures; /* of which there is no graph, newest first */
+	struct capture *sealed;   /* the others */
+	struct map by_id; /* both, by the device's ids, those of bodies too */
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
-	struct philox_graph *graphs;
+	struct philox_graph *graphs; /* newest first */
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
 	uint64_t pool_steps;       /* of captures, for their order */

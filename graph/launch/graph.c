@@ -165,6 +165,9 @@ static void enlist(struct philox_graph *graph)
 	snprintf(graph->name, sizeof(graph->name), "graph %" PRIu64,
 		 ++graphs->graph_count);
 	graph->next = graphs->graphs;
+	graph->link = &graphs->graphs;
+	if (graph->next)
+		graph->next->link = &graph->next;
 	graphs->graphs = graph;
 }
 
@@ -188,7 +191,7 @@ enum philox_status graph_end(struct philox_graph *graph,
 	if (capture) {
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
-		capture->graph = graph->name;
+		capture_adopt(capture, graph->name);
 		journal_capture(capture, "adopt");
 		post_adopted(graph);
 	}
@@ -233,7 +236,6 @@ void graph_free(struct philox_graph *graph)
 
 static enum philox_status unlink_graph(struct philox_graph *graph)
 {
-	struct philox_graph **link = &graph->context->graphs->graphs;
 	int busy;
 
 	pthread_mutex_lock(&graph->lock);
@@ -244,9 +246,9 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 				  "'%s' is between prologue and epilogue",
 				  graph->name);
 	context_lock(graph->context);
-	while (*link != graph)
-		link = &(*link)->next;
-	*link = graph->next;
+	*graph->link = graph->next;
+	if (graph->next)
+		graph->next->link = graph->link;
 	journal_write(graph->context, "graph-destroy graph %s",
 		      journal_name(graph->name).text);
 	if (graph->capture)

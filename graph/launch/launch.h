@@ -39,6 +39,7 @@ struct graph_times {
  */
 struct philox_graph {
 	struct philox_graph *next; /* in the context's list, by its lock */
+	struct philox_graph **link; /* to this one, likewise */
 	struct philox_context *context;
 	struct capture *capture; /* NULL: no pass in it */
 	philox_native_graph native;
