@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <philox/mesh.h>
 #include "lib/base/base.h"
+#include "lib/containers/map.h"
 #include "lib/save/part.h"
 #include "lib/save/save.h"
 
@@ -141,6 +142,46 @@ int agree_compare_part(const struct agree_digests *all, uint32_t axis,
 enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 				 size_t n);
 
+/* --- steps: whether the texts of a set are of one step -------------------- */
+
+/*
+ * Note [Texts of one step]
+ * ~~~~~~~~~~~~~~~~~~~~~~~~
+ * A rank whose save failed or is late leaves the text of an earlier save at the
+ * path of its next one. Each of these texts is whole, and of its mesh and rank;
+ * what shows it is how far regions have come. Two texts are of one step only if
+ * a region has the same next forward in both, its serial and its offset, that
+ *
+ *  - is in both, alive, and shared along all axes,
+ *  - has the same seed in both: ranks may have other generators, and
+ *  - is no other region of the same name: no axis with PHILOX_AXIS_STAGES
+ *    separates the ranks.
+ *
+ * The texts are read one after the other, and what is kept of them is one step
+ * for each such region, seed and combination of stages, as the first text has
+ * it. It is looked up by their hash: so a seal takes time and memory in
+ * proportion to the texts.
+ */
+
+struct saved;
+struct step;
+
+/* What the texts so far say. */
+struct steps {
+	struct step *steps; /* in the order in which they came */
+	size_t n;
+	struct map numbers; /* of them, counted from 1, by their hashes */
+};
+
+/*
+ * set_steps_add() compares the text of one more rank, of a set that is to be at
+ * a path, with those before: ERROR_MISMATCH, which names two texts;
+ * ERROR_MEMORY.
+ */
+enum philox_status set_steps_add(struct steps *steps, const struct saved *saved,
+				 const char *path);
+void set_steps_finish(struct steps *steps);
+
 /* --- set: the texts of all ranks of a mesh as one set --------------------- */
 
 /*
@@ -175,8 +216,6 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
  * know that they are those of the set, but they are read whole before anything
  * is done with them.
  */
-
-struct saved;
 
 #define SET_VERSION 1
 #define SET_START   "philox set "
@@ -219,14 +258,6 @@ enum philox_status set_read_text(const char *path, uint64_t rank,
 				 const struct set_end *expected,
 				 struct saved *saved, struct set_end *end);
 
-struct step;
-
-/* What the texts so far say: see Note [Texts of one step]. */
-struct steps {
-	struct step *steps; /* in order of region and stages */
-	size_t n;
-};
-
 /*
  * A manifest in the making, for texts that come in order of rank and are to be
  * at a path. draft_add() takes how the next one ends, if it is of one step with
@@ -251,25 +282,6 @@ void draft_finish(struct draft *draft);
  * coordinates, and writes the manifest: the errors of philox_mesh_seal().
  */
 enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
-
-/* --- steps: whether the texts of a set are of one step -------------------- */
-
-/*
- * Note [Texts of one step]
- * ~~~~~~~~~~~~~~~~~~~~~~~~
- * A rank whose save failed or is late leaves the text of an earlier save at the
- * path of its next one. Each of these texts is whole, and of its mesh and rank;
- * what shows it is how far regions have come. Two texts are of one step only if
- * a region has the same next forward in both, its serial and its offset, that
- *
- *  - is in both, alive, and shared along all axes,
- *  - has the same seed in both: ranks may have other generators, and
- *  - is no other region of the same name: no axis with PHILOX_AXIS_STAGES
- *    separates the ranks.
- *
- * The texts are read one after the other, and what is kept of them is one step
- * for each such region and combination of stages, as the first text has it.
- */
 
 /* --- merge: the texts of one mesh made into the text of another's rank ---- */
 

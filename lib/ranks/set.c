@@ -218,116 +218,6 @@ enum philox_status set_read_text(const char *path, uint64_t rank,
 	return status;
 }
 
-/* --- steps: see Note [Texts of one step] ---------------------------------- */
-
-/* The next forward of a region, in the first text that has it. */
-struct step {
-	uint64_t key, stages; /* which region this is */
-	uint64_t rank;        /* whose text */
-	uint64_t seed, offset, serial;
-};
-
-static int compare_steps(const void *a, const void *b)
-{
-	const struct step *left = a, *right = b;
-
-	if (left->key != right->key)
-		return left->key < right->key ? -1 : 1;
-	return left->stages < right->stages   ? -1
-	       : left->stages > right->stages ? 1
-					      : 0;
-}
-
-/* The coordinates along the axes with stages, as one number. */
-static uint64_t stages_of(const struct philox_mesh *mesh)
-{
-	uint64_t stages = 0;
-
-	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		if (mesh->axes[i].flags & PHILOX_AXIS_STAGES)
-			stages = stages * mesh->axes[i].n_ranks +
-				 mesh->axes[i].coordinate;
-	return stages;
-}
-
-static enum philox_status refuse_step(const char *path, const char *region,
-				      const char *what, const struct step *a,
-				      uint64_t value_in_a, const struct step *b,
-				      uint64_t value_in_b)
-{
-	return status_set(
-		PHILOX_ERROR_MISMATCH,
-		"'%s.%" PRIu64 "' and '%s.%" PRIu64
-		"' are not of one step: region '%.60s': the %s of its "
-		"next forward is %" PRIu64 " in one, %" PRIu64 " in the other",
-		path, a->rank, path, b->rank, region, what, value_in_a,
-		value_in_b);
-}
-
-static enum philox_status compare_step(const char *path, const char *region,
-				       const struct step *a,
-				       const struct step *b)
-{
-	if (a->seed != b->seed)
-		return PHILOX_OK;
-	if (a->serial != b->serial)
-		return refuse_step(path, region, "serial", a, a->serial, b,
-				   b->serial);
-	if (a->offset != b->offset)
-		return refuse_step(path, region, "offset", a, a->offset, b,
-				   b->offset);
-	return PHILOX_OK;
-}
-
-static enum philox_status keep_step(struct steps *steps,
-				    const struct step *step)
-{
-	struct step *kept =
-		array_grow(&steps->steps, steps->n, 1, sizeof(*kept));
-
-	if (!kept)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for %zu regions", steps->n + 1);
-	*kept = *step;
-	steps->n++;
-	return PHILOX_OK;
-}
-
-/* Compares the next text of the set at a path with those before. */
-static enum philox_status add_steps(struct steps *steps,
-				    const struct saved *saved, const char *path)
-{
-	const uint64_t rank = mesh_rank(&saved->mesh);
-	const uint64_t stages = stages_of(&saved->mesh);
-	const size_t before = steps->n;
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++) {
-		const struct saved_region *region = &saved->regions[i];
-		const struct step step = {.key = region->key,
-					  .stages = stages,
-					  .rank = rank,
-					  .seed = region->state.seed,
-					  .offset = region->state.offset,
-					  .serial = region->serial};
-		const struct step *first;
-
-		if (!region->alive || region->n_axes)
-			continue;
-		first = before ? bsearch(&step, steps->steps, before,
-					 sizeof(step), compare_steps)
-			       : NULL;
-		if (first)
-			status = compare_step(path, region->name, first, &step);
-		else
-			status = keep_step(steps, &step);
-	}
-	if (steps->n > before)
-		qsort(steps->steps, steps->n, sizeof(*steps->steps),
-		      compare_steps);
-	return status;
-}
-
 /* --- sealing -------------------------------------------------------------- */
 
 /* The texts come one by one: what a mesh announces may not be there. */
@@ -349,7 +239,7 @@ enum philox_status draft_add(struct draft *draft, const struct saved *saved,
 			     const struct set_end *end)
 {
 	enum philox_status status =
-		add_steps(&draft->steps, saved, draft->path);
+		set_steps_add(&draft->steps, saved, draft->path);
 
 	return status == PHILOX_OK ? add_end(&draft->set, end) : status;
 }
@@ -359,9 +249,8 @@ enum philox_status draft_add_text(struct draft *draft, const char *text,
 {
 	struct saved saved;
 	struct set_end end;
-	enum philox_status status =
-		read_text_of(text, size, draft->set.n, &draft->set.mesh, NULL,
-			     &saved, &end);
+	enum philox_status status = read_text_of(
+		text, size, draft->set.n, &draft->set.mesh, NULL, &saved, &end);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s.%zu': ", draft->path,
@@ -373,7 +262,7 @@ enum philox_status draft_add_text(struct draft *draft, const char *text,
 
 void draft_finish(struct draft *draft)
 {
-	free(draft->steps.steps);
+	set_steps_finish(&draft->steps);
 	free(draft->set.ends);
 }
 

@@ -442,6 +442,25 @@ PROMISE(mesh_set, is_sealed_with_ranks_that_run_programs_of_their_own)
 	leave_set();
 }
 
+/* Whatever the first rank does. */
+PROMISE(mesh_set, is_not_sealed_with_two_ranks_of_one_program_that_are_apart)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	OK(philox_generator_fold(
+		philox_context_generator(ranks.bed.context[0]), 1));
+	save_bed(&ranks.bed, "set");
+	forward(f, ranks.block[3]);
+	OK(philox_context_save_rank(ranks.bed.context[3], "set"));
+	refuses_seal(&ranks, "'set.1' and 'set.3'",
+		     "the serial of its next forward is 1 in one, 2 in the "
+		     "other");
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
 PROMISE(mesh_set, is_not_touched_by_a_seal_that_fails)
 {
 	struct philox_mesh mesh = mesh_of("data=1/2 tensor=1/2");
