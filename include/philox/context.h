@@ -206,6 +206,14 @@ PHILOX_API enum philox_status philox_context_check(
 
 struct philox_generator;
 
+enum philox_generator_flags {
+	/* Ranks of a mesh seed and move it each for itself, for example for the
+	 * order in which a rank reads its data. So its state is not compared
+	 * between ranks (philox_context_agree(), philox_mesh_seal()), only that
+	 * they all have it and this flag. No number depends on the flag. */
+	PHILOX_GENERATOR_DIFFERS = 1
+};
+
 /*
  * Create a generator of a context, at offset 0.
  *
@@ -222,6 +230,29 @@ struct philox_generator;
  */
 PHILOX_API enum philox_status philox_generator_create(
 	struct philox_context *context, uint64_t seed,
+	struct philox_generator **generator);
+
+/*
+ * Create a generator of a context, at offset 0, with flags.
+ *
+ *   context    the context
+ *   seed       any
+ *   flags      enum philox_generator_flags, or 0: philox_generator_create()
+ *   generator  written: the generator; its context destroys it at the latest
+ *
+ * Regions of a generator that differs are compared between ranks as any
+ * others (philox/mesh.h). So if ranks give it different seeds, make regions of
+ * it that differ along an axis, or none.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; an unknown flag
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_generator_create_flags(
+	struct philox_context *context, uint64_t seed, uint32_t flags,
 	struct philox_generator **generator);
 
 /*
@@ -249,7 +280,7 @@ PHILOX_API enum philox_status philox_generator_destroy(
  *
  *   context    the context, with which it is destroyed
  *
- * Regions that name no generator use it.
+ * Regions that name no generator use it. It has no flags.
  *
  * During capture: legal.
  * Threads: any.

@@ -404,7 +404,9 @@ PHILOX_API enum philox_status philox_shard_index(
  * What ought to agree (Note [Agreement] in lib/ranks/ranks.h): two ranks whose
  * coordinates differ along one axis only must have
  *
- *  - the same generators: how many, their seeds and offsets,
+ *  - the same generators: how many, which of them differ between ranks
+ *    (PHILOX_GENERATOR_DIFFERS, philox/context.h), and seeds and offsets of the
+ *    others,
  *  - unless the axis has PHILOX_AXIS_STAGES: the same regions, with the same
  *    operators, generator, flags and axes along which they differ, and of each
  *    region that is shared along the axis the state and serial of its next
@@ -630,9 +632,17 @@ PHILOX_API enum philox_status philox_context_agree(
  * Generators must agree in all texts. So must tables of rows, row by row, in
  * all texts that have them: PHILOX_ERROR_MISMATCH names the first table and
  * row. On the same mesh each rank has the generators and tables of its own
- * text, and they are compared only if other texts are read. `philox merge`
- * writes the set that a whole world of another mesh would have, from the set of
- * one.
+ * text, and they are compared only if other texts are read.
+ *
+ * A generator that differs between ranks goes on with each rank's own state on
+ * the same mesh. On another mesh all ranks have the highest offset of all
+ * texts: no rank draws numbers again, but ranks that were apart are together
+ * then. Its seed has to be the same in all texts. The texts say which
+ * generators differ, and those of the context keep their flags, as with
+ * philox_context_load().
+ *
+ * `philox merge` writes the set that a whole world of another mesh would have,
+ * from the set of one.
  */
 
 /*

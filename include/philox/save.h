@@ -94,6 +94,10 @@ PHILOX_API enum philox_status philox_context_save_text(
  * not matter. philox_context_load_ranks() (philox/mesh.h) loads the texts of
  * another mesh.
  *
+ * A generator keeps the flag that it was created with, whatever the text says,
+ * as no number depends on it. So a program that begins to use
+ * PHILOX_GENERATOR_DIFFERS can load its older texts.
+ *
  * Loading replaces the ledger. Tickets that were pending are dropped: their
  * saved contexts are released with the null stream, and the log has their
  * number. Serials never go back. If the context's next serial of a region is

@@ -83,6 +83,8 @@ static void add_item(const struct sums *sums, const struct item *item)
 
 /* --- items ---------------------------------------------------------------- */
 
+#define NO_OFFSET UINT64_MAX /* offsets are multiples of 4 */
+
 static void sum_generators(const struct sums *sums)
 {
 	struct item item = {.key = save_item_key(SAVE_GENERATORS, 0)};
@@ -91,8 +93,11 @@ static void sum_generators(const struct sums *sums)
 	for (const struct philox_generator *generator =
 		     sums->context->generators;
 	     generator; generator = generator->next)
-		add_pair(&item.whole, generator->state.seed,
-			 generator->state.offset);
+		if (generator->flags)
+			add_pair(&item.whole, generator->flags, NO_OFFSET);
+		else
+			add_pair(&item.whole, generator->state.seed,
+				 generator->state.offset);
 	add_item(sums, &item);
 }
 

@@ -379,6 +379,14 @@ static int has_own_numbers(const struct rank_text *a,
 	return 0;
 }
 
+static int dispute_generators(const struct rank_text *a,
+			      const struct rank_text *b,
+			      struct difference *found)
+{
+	return differ_generators(&a->saved, &b->saved,
+				 DIFFER_SHAPE | DIFFER_STATES, found);
+}
+
 static int dispute_pair(const struct saved_pair *pair,
 			const struct rank_text *a, const struct rank_text *b,
 			struct dispute *dispute)
@@ -414,7 +422,7 @@ static int dispute_ranks(const struct rank_text *a, const struct rank_text *b,
 	dispute->one = a;
 	dispute->other = b;
 	dispute->item = SAVE_GENERATORS;
-	if (differ_generators(&a->saved, &b->saved, &dispute->found))
+	if (dispute_generators(a, b, &dispute->found))
 		return 1;
 	return !on_other_stages(a, b) &&
 	       (dispute_items(a, b, SAVE_REGION, dispute) ||
@@ -526,8 +534,7 @@ static int disputes_lower(const struct world *world,
 	const size_t first = firsts->along[stages][rank];
 	struct dispute any;
 
-	return differ_generators(&world->texts[0].saved, &rank_text->saved,
-				 &any.found) ||
+	return dispute_generators(&world->texts[0], rank_text, &any.found) ||
 	       dispute_ranks(&world->texts[first], rank_text, &any) ||
 	       disputes_states(world, firsts, rank);
 }
@@ -623,7 +630,7 @@ static int disputes(const struct dispute *dispute,
 				  .item = dispute->item};
 
 	if (dispute->item == SAVE_GENERATORS)
-		return differ_generators(&one->saved, &rank_text->saved, found);
+		return dispute_generators(one, rank_text, found);
 	pair.in_a = find_item(dispute, one);
 	pair.in_b = find_item(dispute, rank_text);
 	return differ_pair(&pair,

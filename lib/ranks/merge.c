@@ -463,17 +463,62 @@ static enum philox_status merge_region_of(struct merge *merge,
 
 /* --- the rest of a text --------------------------------------------------- */
 
+/* Rule 7, of generators that differ: only ranks of another mesh mind. */
+static void note_own_generators(struct merge *merge, const struct saved *saved,
+				uint64_t rank)
+{
+	for (size_t i = 0; !merge->same && i < saved->n_generators; i++) {
+		struct saved_generator *kept = &merge->kept.generators[i];
+		const struct philox_state state = saved->generators[i].state;
+
+		if (!kept->flags)
+			continue;
+		if (kept->state.offset < state.offset)
+			kept->state.offset = state.offset;
+		if (kept->state.seed == state.seed || merge->seeds.found)
+			continue;
+		merge->seeds = (struct merge_seeds){
+			1, i, rank, {kept->state.seed, state.seed}};
+	}
+}
+
+static enum philox_status check_seeds(const struct merge *merge)
+{
+	const struct merge_seeds *seeds = &merge->seeds;
+
+	if (!seeds->found)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "generator %zu: it differs between ranks, and its "
+			  "seed is 0x%016" PRIx64
+			  " in the text of rank %" PRIu64 ", 0x%016" PRIx64
+			  " in that of rank %" PRIu64
+			  ": no seed is that of all ranks of another mesh",
+			  seeds->generator, seeds->seeds[0],
+			  merge->generator_rank, seeds->seeds[1], seeds->rank);
+}
+
+static enum philox_status compare_generators(struct merge *merge,
+					     const struct saved *saved,
+					     uint64_t rank)
+{
+	struct difference found;
+
+	if (differ_generators(&merge->kept, saved, DIFFER_SHAPE | DIFFER_STATES,
+			      &found))
+		return disagree(&found, merge->generator_rank, rank);
+	note_own_generators(merge, saved, rank);
+	return PHILOX_OK;
+}
+
 static enum philox_status merge_generators(struct merge *merge,
 					   const struct saved *saved,
 					   uint64_t rank)
 {
 	enum philox_status status = PHILOX_OK;
-	struct difference found;
 
 	if (merge->has_generators)
-		return differ_generators(&merge->kept, saved, &found)
-			       ? disagree(&found, merge->generator_rank, rank)
-			       : PHILOX_OK;
+		return compare_generators(merge, saved, rank);
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_generators; i++)
 		status =
 			saved_add_generator(&merge->kept, saved->generators[i]);
@@ -671,7 +716,7 @@ static uint64_t fresh_seed(const struct merge *merge,
 {
 	const struct saved *wanted = merge->wanted;
 	const struct saved_region *shape = &merge->kept.regions[of->shape];
-	uint64_t seed = merge->kept.generators[shape->generator].seed;
+	uint64_t seed = merge->kept.generators[shape->generator].state.seed;
 
 	seed = philox_fold(seed, PHILOX_FOLD_REGION, shape->key);
 	for (size_t i = 0; i < of->wanted->n_axes; i++) {
@@ -888,9 +933,10 @@ static enum philox_status make_all(struct merge *merge, struct merge *all,
 				   struct saved *made)
 {
 	const struct saved *kept = &merge->kept;
-	enum philox_status status =
-		mesh_copy(&merge->wanted->mesh, &made->mesh);
+	enum philox_status status = check_seeds(merge);
 
+	if (status == PHILOX_OK)
+		status = mesh_copy(&merge->wanted->mesh, &made->mesh);
 	for (size_t i = 0; status == PHILOX_OK && i < kept->n_generators; i++)
 		status = saved_add_generator(made, kept->generators[i]);
 	for (size_t i = 0; status == PHILOX_OK && i < merge->n_regions; i++)

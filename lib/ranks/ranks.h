@@ -22,7 +22,8 @@
  * digests, as texts, and in the model of tests/support/models/agree.c. Two
  * ranks differ along the axes along which their coordinates differ.
  *
- *  generators   All ranks: how many, seeds and offsets, in order of creation.
+ *  generators   All ranks: how many, in order of creation; which of them have
+ *               PHILOX_GENERATOR_DIFFERS, and seeds and offsets of the others.
  *  regions      Ranks that differ along no axis with PHILOX_AXIS_STAGES: the
  *               same are alive, each with the same shape: generator, flags,
  *               axes along which it differs, operators.
@@ -78,7 +79,8 @@
  * The lines are those of Note [Saved context], except that
  *
  *  philox ranks V   is the first, and has a count of versions of its own, each
- *                   with all kinds of lines;
+ *                   with all kinds of lines: 2 if a generator differs, else 1.
+ *                   The state of such a one is there, but is not compared;
  *  region ...       is there for living regions only, and ends with " open" if
  *                   it is SHARED and a forward of it is open;
  *  ticket ...       is there in every phase. After the iterations come " open"
@@ -316,13 +318,18 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  *     destroyed one with the highest offset and serial that any text knows of
  *     it: if it is made later, it continues there.
  *  7. Generators must agree in all texts; a table of rows in all that have it,
- *     row by row.
+ *     row by row. Of a generator that differs between ranks nothing says which
+ *     of them had a state in common, so that they would have to go on with it
+ *     together. So all ranks of the new mesh have the highest offset that any
+ *     text has, after which no number comes again on any of them; and its seed
+ *     must be the same in all texts.
  *
  * If the mesh is the same, whatever the order of its axes and their flags, a
  * rank's own text comes first. What it has alive is taken as it is, what it has
  * and is not wanted is a destroyed name (rule 6), and names of other texts are
  * not known. Other texts are read, all of them, if something is wanted that the
- * own does not have, which has moved then; generators must agree with them too.
+ * own does not have, which has moved then; generators must agree with them too,
+ * but for those that differ.
  * The outputs of runners that the own text names are the rank's. From another
  * mesh no outputs are taken: their tensors were shards of that mesh.
  *
@@ -366,6 +373,15 @@ struct merge_region {
 	int fresh;                 /* it starts so */
 };
 
+/* A generator that differs, whose seed is another in some text than in the
+ * first. */
+struct merge_seeds {
+	int found;
+	size_t generator;
+	uint64_t rank; /* the second one's */
+	uint64_t seeds[2];
+};
+
 struct merge_table {
 	const char *name;
 	size_t kept; /* or MERGE_NONE */
@@ -381,6 +397,7 @@ struct merge {
 	struct saved kept;       /* regions and tables, in no order */
 	int has_generators;
 	uint64_t generator_rank;
+	struct merge_seeds seeds;
 	struct merge_region *regions; /* in order of their names */
 	size_t n_regions, n_sorted;
 	struct merge_table *tables; /* in order of their names */

@@ -245,7 +245,10 @@ static enum philox_status collect(const struct philox_context *context,
 	saved_init(saved);
 	status = mesh_copy(&context->mesh, &saved->mesh);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_generators; i++)
-		status = saved_add_generator(saved, lists.generators[i]->state);
+		status = saved_add_generator(
+			saved, (struct saved_generator){
+				       .state = lists.generators[i]->state,
+				       .flags = lists.generators[i]->flags});
 	if (status == PHILOX_OK)
 		status = collect_regions(saved, &lists, part, with_tickets);
 	if (status == PHILOX_OK)

@@ -107,23 +107,43 @@ int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
 	return found_numbers(found, &axes_count, a->n_axes, b->n_axes);
 }
 
+static const char *const shares[] = {"is shared", "differs", NULL};
 static const struct field state_members[] = {
 	SAID(HEX, philox_state, seed, "seed", "seed is"),
 	SAID(NUMBER, philox_state, offset, "offset", "offset is"), FIELDS_END};
+static const struct field between_ranks = {
+	.kind = FIELD_EITHER, .spoken = "between ranks it", .words = shares};
 static const struct field generators_count = {.spoken = "their number is"};
 
+static int differ_generator(const struct saved_generator *a,
+			    const struct saved_generator *b, unsigned parts,
+			    struct difference *found)
+{
+	const int is_own = a->flags || b->flags;
+
+	found->alone = NULL;
+	if ((parts & DIFFER_STATES) && (!is_own || parts & DIFFER_LINES) &&
+	    differ_members(found, state_members, &a->state, &b->state))
+		return 1;
+	return (parts & DIFFER_SHAPE) &&
+	       found_alone(found, &between_ranks, "differs between ranks",
+			   a->flags != 0, b->flags != 0);
+}
+
 int differ_generators(const struct saved *a, const struct saved *b,
-		      struct difference *found)
+		      unsigned parts, struct difference *found)
 {
 	size_t i;
 
 	*found = (struct difference){.object = "generator"};
 	for (i = 0; i < a->n_generators && i < b->n_generators; i++) {
 		found->number = i;
-		if (differ_members(found, state_members, &a->generators[i],
-				   &b->generators[i]))
+		if (differ_generator(&a->generators[i], &b->generators[i],
+				     parts, found))
 			return 1;
 	}
+	if (!(parts & DIFFER_SHAPE))
+		return 0;
 	found->number = i;
 	found->alone = "is";
 	found->in_b = i < b->n_generators;
@@ -141,7 +161,6 @@ struct side {
 
 static const char *const there[] = {"missing", "there", NULL};
 static const char *const lives[] = {"destroyed", "alive", NULL};
-static const char *const shares[] = {"is shared", "differs", NULL};
 static const struct field is_alive = {
 	.kind = FIELD_EITHER, .spoken = "it is", .words = lives};
 static const struct field along_axis = {.kind = FIELD_EITHER, .words = shares};
@@ -452,8 +471,10 @@ static int differ_outputs(const struct saved *a, const struct saved *b,
 int differ_lines(const struct saved *a, const struct saved *b,
 		 struct difference *found)
 {
+	const unsigned all = DIFFER_SHAPE | DIFFER_STATES | DIFFER_LINES;
+
 	return differ_mesh(&a->mesh, &b->mesh, DIFFER_LINES, found) ||
-	       differ_generators(a, b, found) ||
+	       differ_generators(a, b, all, found) ||
 	       differ_items(a, b, SAVE_REGION, found) ||
 	       differ_items(a, b, SAVE_TABLE, found) ||
 	       differ_outputs(a, b, found);
@@ -467,9 +488,10 @@ static void say_place(const struct difference *found, char *to, size_t size)
 	int n;
 
 	if (!strcmp(found->object, "generator"))
-		n = found->alone ? snprintf(to, size, "generators")
-				 : snprintf(to, size, "generator %" PRIu64,
-					    found->number);
+		n = found->field == &generators_count
+			    ? snprintf(to, size, "generators")
+			    : snprintf(to, size, "generator %" PRIu64,
+				       found->number);
 	else
 		n = snprintf(to, size, name ? "%s '%.60s'" : "%s",
 			     found->object, name);

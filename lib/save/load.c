@@ -480,7 +480,7 @@ void save_plan_commit(struct save_plan *plan)
 {
 	for (size_t i = 0; i < plan->lists.n_generators; i++)
 		generator_load(plan->lists.generators[i],
-			       plan->saved->generators[i]);
+			       plan->saved->generators[i].state);
 	for (size_t i = 0; i < plan->lists.n_regions; i++)
 		commit_place(plan, &plan->places[i]);
 	commit_made(plan);

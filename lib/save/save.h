@@ -35,17 +35,18 @@
  * blank lines and no comments. The same contents have only one spelling, so
  * that two texts differ where their contexts do. All lines:
  *
- *  philox context V   The version: the lowest that has all lines of the text, 5
- *                     if there are outputs, else 4 if there is a mesh, a region
- *                     that differs or a line "issued", else 3 if a ticket has
- *                     iterations, else 2 if there are tables of rows, else 1. A
- *                     reader refuses a newer one, after which anything may
- *                     follow.
+ *  philox context V   The version: the lowest that has all lines of the text, 6
+ *                     if a generator differs, else 5 if there are outputs, else
+ *                     4 if there is a mesh, a region that differs or a line
+ *                     "issued", else 3 if a ticket has iterations, else 2 if
+ *                     there are tables of rows, else 1. A reader refuses a
+ *                     newer one, after which anything may follow.
  *  axis NAME size N at C [stages]
  *                     The axes of the context's mesh, in its order, and where
  *                     the context is (version 4).
- *  generator N state STATE
- *                     Numbered from 0 in order of creation.
+ *  generator N state STATE [differs]
+ *                     Numbered from 0 in order of creation; which ranks move
+ *                     each for itself (version 6).
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
  *                     In ascending order of their bytes. The state is what the
  *                     region itself holds for its next forward (a SHARED one
@@ -91,12 +92,13 @@
 struct saved;
 
 #define SAVE_START         "philox context "
-#define SAVE_VERSION       5
+#define SAVE_VERSION       6
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
 #define SAVE_VERSION_MESH  4 /* the first with meshes */
 #define SAVE_VERSION_KEPT  5 /* the first with outputs of runners */
-#define SAVE_VERSION_RANKS 1 /* of the texts of ranks */
+#define SAVE_VERSION_OWN   6 /* the first with generators that differ */
+#define SAVE_VERSION_RANKS 2 /* of the texts of ranks: that with these, too */
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
 /*
@@ -109,6 +111,11 @@ enum philox_status save_write_rank(const struct saved *saved,
 				   struct text *text);
 
 /* --- read: the text of a context, read ------------------------------------ */
+
+struct saved_generator {
+	struct philox_state state;
+	uint32_t flags;
+};
 
 struct saved_op {
 	char *name; /* or NULL */
@@ -152,7 +159,7 @@ struct saved_table {
 
 struct saved {
 	struct philox_mesh mesh; /* its names are the text's own */
-	struct philox_state *generators;
+	struct saved_generator *generators;
 	char **axes; /* along which regions differ */
 	struct saved_region *regions;
 	struct saved_op *ops;
@@ -194,7 +201,7 @@ void saved_finish(struct saved *saved);
 void saved_init(struct saved *saved);
 
 enum philox_status saved_add_generator(struct saved *saved,
-				       struct philox_state state);
+				       struct saved_generator generator);
 
 /*
  * saved_add_region() adds a region without axes, ops and tickets, which are
@@ -423,21 +430,22 @@ struct difference {
 /* What is compared, any of these. */
 enum differ_parts {
 	/* alive or destroyed, generator, flags, axes, operators; of a table
-	 * generator and count */
+	 * generator and count; of generators their number, and which differ */
 	DIFFER_SHAPE = 1,
 	/* serial and state of the next forward, what other coordinates have
-	 * issued, tickets, open passes; of a table its rows */
+	 * issued, tickets, open passes; of a table its rows; of generators that
+	 * do not differ their states */
 	DIFFER_STATES = 2,
 	/* as the lines of the texts say it and in their order, and so where on
 	 * the mesh they are; else coordinates may differ */
 	DIFFER_LINES = 4
 };
 
-/* Names, sizes and flags of the axes, and of generators all. */
+/* Names, sizes and flags of the axes; and generators. */
 int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
 		unsigned parts, struct difference *found);
 int differ_generators(const struct saved *a, const struct saved *b,
-		      struct difference *found);
+		      unsigned parts, struct difference *found);
 
 /* Two regions of one name, and two tables of one name. */
 int differ_region(const struct saved *a, const struct saved_region *in_a,

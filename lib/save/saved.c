@@ -63,9 +63,9 @@ void saved_finish(struct saved *saved)
 }
 
 enum philox_status saved_add_generator(struct saved *saved,
-				       struct philox_state state)
+				       struct saved_generator generator)
 {
-	return ADD(saved, generators, &state) ? PHILOX_OK : no_room();
+	return ADD(saved, generators, &generator) ? PHILOX_OK : no_room();
 }
 
 /* --- regions -------------------------------------------------------------- */

@@ -33,6 +33,10 @@ const struct field save_placed_axis_fields[] = {
 	 .name = "coordinate"},
 	{FIELD(MARK, struct philox_axis, flags, "stages")},
 	FIELDS_END};
+static const struct field generator_fields[] = {
+	{FIELD(STATE, struct saved_generator, state, "state")},
+	{FIELD(MARK, struct saved_generator, flags, "differs")},
+	FIELDS_END};
 static const struct field alive_fields[] = {
 	{FIELD(NUMBER, struct saved_region, generator, "generator"),
 	 .most = SAVE_NO_GENERATOR - 1},
@@ -168,8 +172,18 @@ static int has_loops(const struct saved *saved)
 	return 0;
 }
 
+static int has_differing(const struct saved *saved)
+{
+	for (size_t i = 0; i < saved->n_generators; i++)
+		if (saved->generators[i].flags)
+			return 1;
+	return 0;
+}
+
 static int version_of(const struct saved *saved)
 {
+	if (has_differing(saved))
+		return SAVE_VERSION_OWN;
 	if (saved->n_outputs)
 		return SAVE_VERSION_KEPT;
 	if (has_axes(saved))
@@ -182,13 +196,14 @@ static int version_of(const struct saved *saved)
 static void write_body(FILE *out, const struct saved *saved, int rank)
 {
 	if (rank)
-		fprintf(out, "philox ranks %d\n", SAVE_VERSION_RANKS);
+		fprintf(out, "philox ranks %d\n",
+			has_differing(saved) ? SAVE_VERSION_RANKS : 1);
 	else
 		fprintf(out, SAVE_START "%d\n", version_of(saved));
 	save_write_mesh(out, &saved->mesh, 1);
 	for (size_t i = 0; i < saved->n_generators; i++) {
 		fprintf(out, "generator %zu", i);
-		fields_write_line(out, " state", save_state_fields,
+		fields_write_line(out, "", generator_fields,
 				  &saved->generators[i]);
 	}
 	for (size_t i = 0; i < saved->n_regions; i++)
@@ -233,20 +248,26 @@ enum philox_status save_write_rank(const struct saved *saved, struct text *text)
 struct context_reader {
 	struct reader in;
 	struct saved *saved;
-	int rank;   /* it is the text of a rank */
-	int looped; /* a ticket has iterations */
+	int rank;       /* it is the text of a rank */
+	int may_differ; /* its version has generators that do */
+	int looped;     /* a ticket has iterations */
 };
 
-/* What a text of a rank may have depends on no version of saved contexts. */
+/*
+ * What a text of a rank may have depends on no version of saved contexts, but
+ * for generators that differ.
+ */
 static void read_version(struct context_reader *reader)
 {
 	struct reader *in = &reader->in;
 
 	if (reader->rank) {
 		reader_version(in, "philox ranks ", "text", SAVE_VERSION_RANKS);
+		reader->may_differ = in->version == SAVE_VERSION_RANKS;
 		in->version = SAVE_VERSION;
 	} else {
 		reader_version(in, SAVE_START, "text", SAVE_VERSION);
+		reader->may_differ = in->version >= SAVE_VERSION_OWN;
 	}
 }
 
@@ -293,13 +314,15 @@ static void read_generator(struct context_reader *reader)
 	struct reader *in = &reader->in;
 	struct saved *saved = reader->saved;
 	uint64_t number = reader_decimal(in, 0, SAVE_NO_GENERATOR - 1);
-	struct philox_state read;
+	struct saved_generator read = {.flags = 0};
 
 	if (number != saved->n_generators)
 		reader_refuse(in, "generator %zu has to come first",
 			      saved->n_generators);
-	reader_expect(in, " state ");
-	read = reader_state(in);
+	fields_read(in, generator_fields, &read, 0);
+	if (read.flags && !reader->may_differ)
+		reader_refuse(in, "%s",
+			      "this version has no generators that differ");
 	reader_end_line(in);
 	reader_put(in, &saved->generators, &saved->n_generators, &read,
 		   sizeof(read));
@@ -674,6 +697,12 @@ static void check_version(struct context_reader *reader)
 	const int tables = reader->saved->n_tables != 0;
 	struct reader *in = &reader->in;
 
+	if (reader->may_differ && !has_differing(reader->saved))
+		reader_refuse(in,
+			      "a text without generators that differ is below "
+			      "version %d",
+			      reader->rank ? SAVE_VERSION_RANKS
+					   : SAVE_VERSION_OWN);
 	if (in->version == SAVE_VERSION_KEPT && !reader->rank &&
 	    !reader->saved->n_outputs)
 		reader_refuse(in, "a text without outputs is below version %d",

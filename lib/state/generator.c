@@ -79,25 +79,24 @@ static void unlink_generator(struct philox_generator *generator)
 		region_set_generator(generator->first, NULL);
 }
 
-enum philox_status philox_generator_create(struct philox_context *context,
-					   uint64_t seed,
-					   struct philox_generator **generator)
+static enum philox_status make_generator(struct philox_context *context,
+					 uint64_t seed, uint32_t flags,
+					 struct philox_generator **generator)
 {
 	struct philox_generator *made;
 
-	if (!context)
-		return context_null(NULL, "context");
-	if (!generator)
-		return context_null(context, "generator");
-	NEED_PROCESS(context);
+	if (flags & ~(uint32_t)PHILOX_GENERATOR_DIFFERS)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "generator: flags 0x%x is not 0 or "
+				  "PHILOX_GENERATOR_DIFFERS",
+				  flags);
 	made = calloc(1, sizeof(*made));
 	if (!made)
-		return context_report(context,
-				      status_set(PHILOX_ERROR_MEMORY,
-						 "no memory for a generator"),
-				      NULL);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a generator");
 	made->context = context;
 	made->state.seed = seed;
+	made->flags = flags;
 	context_lock(context);
 	made->next = context->generators;
 	made->number = made->next ? made->next->number + 1 : 0;
@@ -106,6 +105,27 @@ enum philox_status philox_generator_create(struct philox_context *context,
 	context_unlock(context);
 	*generator = made;
 	return PHILOX_OK;
+}
+
+enum philox_status philox_generator_create_flags(
+	struct philox_context *context, uint64_t seed, uint32_t flags,
+	struct philox_generator **generator)
+{
+	if (!context)
+		return context_null(NULL, "context");
+	if (!generator)
+		return context_null(context, "generator");
+	NEED_PROCESS(context);
+	return context_report(context,
+			      make_generator(context, seed, flags, generator),
+			      NULL);
+}
+
+enum philox_status philox_generator_create(struct philox_context *context,
+					   uint64_t seed,
+					   struct philox_generator **generator)
+{
+	return philox_generator_create_flags(context, seed, 0, generator);
 }
 
 enum philox_status philox_generator_destroy(struct philox_generator *generator)

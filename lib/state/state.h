@@ -173,6 +173,7 @@ struct philox_generator {
 	struct philox_generator *next; /* in the context's list, an older one */
 	size_t number; /* of generators that are older than it */
 	struct philox_state state;
+	uint32_t flags; /* enum philox_generator_flags */
 	uint64_t high; /* the offset from which it was set back; 0: it was not */
 	int told_back; /* that regions do not follow it */
 	struct philox_region *first; /* of its regions, dead names too */

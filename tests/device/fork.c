@@ -222,6 +222,7 @@ static void use_context(struct estate *e)
 	REFUSED(philox_context_load(e->context, "/dev/null"));
 	REFUSED(philox_context_check(e->context, NULL));
 	REFUSED(philox_generator_create(e->context, 1, &generator));
+	REFUSED(philox_generator_create_flags(e->context, 1, 0, &generator));
 	REFUSED(philox_generator_destroy(e->generator));
 	REFUSED(philox_generator_seed(e->generator, 1));
 	REFUSED(philox_generator_get_state(e->generator, &state));

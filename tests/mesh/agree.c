@@ -220,6 +220,14 @@ static void a_generator_less(struct rank *rank)
 	OK(philox_generator_destroy(rank->generator));
 }
 
+/* ... in the place of the one that the others have. */
+static void a_generator_that_differs(struct rank *rank)
+{
+	OK(philox_generator_destroy(rank->generator));
+	OK(philox_generator_create_flags(
+		rank->context, 7, PHILOX_GENERATOR_DIFFERS, &rank->generator));
+}
+
 static void a_region_missing(struct rank *rank)
 {
 	OK(philox_region_destroy(region_of(rank, "block")));
@@ -456,6 +464,10 @@ static const struct fault {
 	 ALONG("tensor") "generators: their number is 2 on ranks 0, 1, 2 and 4 "
 			 "others, 1 on rank 5",
 	 NULL},
+	{a_generator_that_differs, ODD,
+	 ALONG("tensor") "generator 1: between ranks it is shared on ranks 0, "
+			 "1, 2 and 4 others, differs on rank 5",
+	 NULL},
 	{a_region_missing, ODD,
 	 ALONG("tensor") "region 'block': it is there on ranks 0, 1 and 4, "
 			 "missing on rank 5",
@@ -596,6 +608,55 @@ PROMISE(mesh_agree, is_content_when_all_make_the_same_mistake)
 		ranks_do_agree(&world.bed);
 		ranks_close(&world.bed);
 	}
+}
+
+/* Neither its seed nor its offset; but regions are compared as any others. */
+PROMISE(mesh_agree, does_not_compare_generators_that_differ)
+{
+	struct world world;
+	char *text;
+
+	make_world(&world, f->device);
+	for (unsigned i = 0; i < 8; i++) {
+		struct rank *rank = &world.ranks[i];
+
+		a_generator_that_differs(rank);
+		OK(philox_generator_seed(rank->generator, i % 3));
+		OK(philox_generator_advance(rank->generator, 4 * i, NULL));
+	}
+	ranks_do_agree(&world.bed);
+	OK(philox_context_rank_describe(world.ranks[4].context, &text, NULL));
+	cr_assert(!strncmp(text, "philox ranks 2\n", 15), "%s", text);
+	cr_assert(strstr(text, "\ngenerator 1 state 0000000000000001 "
+			       "0000000000000010 differs\n"),
+		  "%s", text);
+	free(text);
+	another_seed(&world.ranks[0]);
+	ranks_do_not_agree(&world.bed,
+			   ALONG("tensor") "generator 0: seed is "
+					   "0x0000000000000063 on rank 0, "
+					   "0x0000000000000000 on ranks 1, 2, "
+					   "3 and 4 others");
+	OK(philox_generator_seed(
+		philox_context_generator(world.ranks[0].context), 0));
+	ranks_close(&world.bed);
+
+	make_world(&world, f->device);
+	for (unsigned i = 0; i < 8; i++) {
+		struct philox_region_desc options =
+			options_of(recipe_of("block"));
+
+		a_generator_that_differs(&world.ranks[i]);
+		OK(philox_generator_seed(world.ranks[i].generator, i == ODD));
+		options.name = "read";
+		options.generator = world.ranks[i].generator;
+		OK(philox_region_create(world.ranks[i].context, &options,
+					&(struct philox_region *){NULL}));
+	}
+	FAILS(ranks_compare(&world.bed), PHILOX_ERROR_MISMATCH);
+	FAILS(ranks_explain(&world.bed), PHILOX_ERROR_MISMATCH);
+	NAMES("region 'read': the seed of its next forward is 0x");
+	ranks_close(&world.bed);
 }
 
 /* A name goes on where it was, which is elsewhere on each rank along data. */

@@ -64,12 +64,44 @@ static int is_in_order(const struct play *play, const struct event *event)
 	return 0;
 }
 
+/* A generator that differs, of which no rank knows a region. */
+static int is_own(const struct play *play, unsigned generator)
+{
+	for (unsigned rank = 0; rank < play->bed.n; rank++)
+		for (unsigned i = 0; i < MODEL_REGIONS; i++) {
+			const struct model_region *region =
+				&play->ranks[rank].regions[i];
+
+			if (region->known && region->of == generator)
+				return 0;
+		}
+	return play->ranks[0].own[generator] != 0;
+}
+
+/* Regions of a generator agree if all ranks have left it where it was. */
+static int is_where_it_was(const struct play *play, unsigned generator)
+{
+	const struct model_rank *first = &play->ranks[0];
+
+	for (unsigned rank = 1; rank < play->bed.n; rank++) {
+		const struct model_rank *other = &play->ranks[rank];
+
+		if (other->seeds[generator] != first->seeds[generator] ||
+		    other->offsets[generator] != first->offsets[generator])
+			return 0;
+	}
+	return 1;
+}
+
 /* Along which axes other ranks need not do what a rank does: bits. */
 static unsigned free_axes(const struct play *play, unsigned rank,
 			  const struct event *event)
 {
 	unsigned free = 0;
 
+	if ((event->kind == SEED || event->kind == ADVANCE) &&
+	    is_own(play, event->which))
+		return (1u << play->bed.mesh.n_axes) - 1;
 	if (is_of_generators(event) || is_in_order(play, event))
 		return 0;
 	for (uint32_t i = 0; i < play->bed.mesh.n_axes; i++)
@@ -97,6 +129,8 @@ static struct event choose_event(const struct play *play)
 		event.which %= MODEL_TABLES;
 	if (event.kind == SEED || event.kind == ADVANCE)
 		event.which %= MODEL_GENERATORS;
+	if (event.kind == GENERATOR)
+		event.flags = below(2) ? PHILOX_GENERATOR_DIFFERS : 0;
 	if (event.kind == MAKE && !below(4))
 		event.flags = PHILOX_REGION_SHARED;
 	else if (event.kind == MAKE && below(2))
@@ -120,6 +154,8 @@ static int can_all(const struct play *play, unsigned rank, unsigned free,
 {
 	const unsigned flags = play->ranks[rank].regions[event->which].flags;
 
+	if (event->kind == MAKE && !is_where_it_was(play, event->of))
+		return 0;
 	for (unsigned other = 0; other < play->bed.n; other++) {
 		const struct model_rank *there = &play->ranks[other];
 		unsigned apart = 0;
@@ -313,7 +349,7 @@ static void do_alone(struct play *play, unsigned odd, struct event *event)
 
 PROMISE(mesh_random, faults_and_nothing_else_are_found)
 {
-	unsigned found = 0, by_kind[EVENT_KINDS] = {0};
+	unsigned found = 0, own = 0, by_kind[EVENT_KINDS] = {0};
 	static struct play play;
 
 	for (unsigned program = 0; program < PROGRAMS; program++) {
@@ -328,6 +364,8 @@ PROMISE(mesh_random, faults_and_nothing_else_are_found)
 			if (i % 5 == 4)
 				check_together(&play);
 		}
+		for (unsigned i = 0; i < play.ranks[0].n_generators; i++)
+			own += !is_where_it_was(&play, i);
 		odd = below(play.bed.n);
 		do_alone(&play, odd, &event);
 		differs = check_alone(&play, odd, program % 16 == 0);
@@ -336,6 +374,7 @@ PROMISE(mesh_random, faults_and_nothing_else_are_found)
 		ranks_close(&play.bed);
 	}
 	cr_assert_gt(found, PROGRAMS / 2, "%u", found);
+	cr_assert_gt(own, PROGRAMS / 20, "%u generators differed", own);
 	for (unsigned kind = 0; kind < EVENT_KINDS; kind++)
 		cr_assert(kind == RETAIN || by_kind[kind],
 			  "no fault of kind %u was found", kind);

@@ -56,6 +56,8 @@ struct world {
 	uint32_t size[AXES];           /* 0: no such axis */
 	struct bed bed;
 	struct philox_region *region[REGIONS][BED_RANKS];
+	struct philox_generator *own[BED_RANKS]; /* that differs */
+	uint64_t own_offset[BED_RANKS];
 	struct model model[REGIONS];
 	struct block_set *issued;
 	unsigned fresh;
@@ -155,6 +157,10 @@ static void open_contexts(struct world *w)
 	struct philox_mesh mesh = mesh_with(w->size);
 
 	bed_open(&w->bed, w->f, &mesh, 77);
+	for (unsigned rank = 0; rank < w->bed.n; rank++)
+		OK(philox_generator_create_flags(w->bed.context[rank], 5,
+						 PHILOX_GENERATOR_DIFFERS,
+						 &w->own[rank]));
 	for (unsigned rank = 0; rank < w->bed.n; rank++)
 		for (unsigned r = 0; r < REGIONS; r++)
 			if (is_on(&w->model[r], &w->bed.mesh[rank]))
@@ -322,9 +328,38 @@ static void run(struct world *w)
 	}
 	if (!bed_below(&w->random, 6))
 		seed_again(w);
+	for (unsigned rank = 0; rank < w->bed.n; rank++) {
+		const uint64_t words = 4 * bed_below(&w->random, 3);
+
+		OK(philox_generator_advance(w->own[rank], words, NULL));
+		w->own_offset[rank] += words;
+	}
 }
 
 /* --- another mesh --------------------------------------------------------- */
+
+/* As high as that of any rank, on all ranks of another mesh. */
+static void raise_own(struct world *w, unsigned before)
+{
+	uint64_t highest = 0;
+
+	for (unsigned rank = 0; rank < before; rank++)
+		if (highest < w->own_offset[rank])
+			highest = w->own_offset[rank];
+	for (unsigned rank = 0; rank < BED_RANKS; rank++)
+		w->own_offset[rank] = highest;
+}
+
+static void check_own(const struct world *w)
+{
+	for (unsigned rank = 0; rank < w->bed.n; rank++) {
+		struct philox_state state;
+
+		OK(philox_generator_get_state(w->own[rank], &state));
+		cr_assert_eq(state.offset, w->own_offset[rank], "rank %u",
+			     rank);
+	}
+}
 
 static int is_same_mesh(const uint32_t a[AXES], const uint32_t b[AXES])
 {
@@ -523,10 +558,13 @@ static void change_mesh(struct world *w)
 	same = is_same_mesh(w->size, size);
 	for (unsigned r = 0; !same && r < REGIONS; r++)
 		reshape(w, r, size);
+	if (!same)
+		raise_own(w, before);
 	memcpy(old, w->size, sizeof(old));
 	memcpy(w->size, size, sizeof(size));
 	open_contexts(w);
 	load_bed(&w->bed, "set");
+	check_own(w);
 	merge_beside(w, old);
 	remove_set("set", before);
 	remove_set("merged", w->bed.n);

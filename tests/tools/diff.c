@@ -185,6 +185,38 @@ PROMISE(diff, names_the_first_difference_of_saved_contexts)
 	}
 }
 
+static void save_generator(struct fixture *f, uint32_t flags, uint64_t words,
+			   const char *path)
+{
+	struct philox_context *context;
+	struct philox_generator *made;
+
+	OK(philox_context_create(f->device, &context));
+	OK(philox_generator_create_flags(context, 9, flags, &made));
+	OK(philox_generator_advance(made, words, NULL));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_a_generator_that_differs_between_ranks)
+{
+	save_generator(f, 0, 4, path_a);
+	save_generator(f, PHILOX_GENERATOR_DIFFERS, 4, path_b);
+	diff(1, "generator 1 differs between ranks in B only\n");
+	run(tool_diff, "diff", path_b, path_a);
+	expect(1, "generator 1 differs between ranks in A only\n");
+	run(tool_inspect, "inspect", path_b, NULL);
+	expect(0, "generators 2\n  0: seed 0000000000000000, offset 0\n"
+		  "  1: seed 0000000000000009, offset 4, differs between "
+		  "ranks\n");
+	run(tool_inspect, "inspect", path_b, "--json");
+	expect(0, "\"generators\":[{\"seed\":\"0000000000000000\",\"offset\":"
+		  "0},{\"seed\":\"0000000000000009\",\"offset\":4,"
+		  "\"differs\":true}]");
+	save_generator(f, PHILOX_GENERATOR_DIFFERS, 8, path_a);
+	diff(1, "generator 1: offset 8 in A, 4 in B\n");
+}
+
 PROMISE(diff, names_a_ticket_that_draws_otherwise)
 {
 	struct setup setup = setups[0];

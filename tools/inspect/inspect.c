@@ -120,8 +120,11 @@ static void print_context(const struct saved *saved)
 	print_mesh(&saved->mesh);
 	printf("generators %zu\n", saved->n_generators);
 	for (size_t i = 0; i < saved->n_generators; i++)
-		printf("  %zu: seed %016" PRIx64 ", offset %" PRIu64 "\n", i,
-		       saved->generators[i].seed, saved->generators[i].offset);
+		printf("  %zu: seed %016" PRIx64 ", offset %" PRIu64 "%s\n", i,
+		       saved->generators[i].state.seed,
+		       saved->generators[i].state.offset,
+		       saved->generators[i].flags ? ", differs between ranks"
+						  : "");
 	printf("\nregions %zu, destroyed %zu, tickets pending %zu\n", alive,
 	       saved->n_regions - alive, saved->n_tickets);
 	for (size_t i = 0; i < saved->n_regions; i++)
@@ -195,6 +198,16 @@ static void json_table(struct json *json, const struct saved *saved,
 	json_close(json);
 }
 
+static void json_generator(struct json *json,
+			   const struct saved_generator *generator)
+{
+	json_object(json, NULL);
+	json_fields(json, save_state_fields, &generator->state);
+	if (generator->flags) /* else the text is as it was without flags */
+		json_bool(json, "differs", 1);
+	json_close(json);
+}
+
 static void json_context(struct json *json, const struct saved *saved)
 {
 	json_string(json, "kind", "context");
@@ -203,7 +216,7 @@ static void json_context(struct json *json, const struct saved *saved)
 	json_unsigned(json, "pending", saved->n_tickets);
 	json_array(json, "generators");
 	for (size_t i = 0; i < saved->n_generators; i++)
-		json_line(json, NULL, save_state_fields, &saved->generators[i]);
+		json_generator(json, &saved->generators[i]);
 	json_close(json);
 	json_array(json, "regions");
 	for (size_t i = 0; i < saved->n_regions; i++)

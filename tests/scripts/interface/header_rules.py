@@ -37,6 +37,7 @@ OTHER_NAMES = {
     "philox_capture_": "a capture has no object: it is a state of a stream",
     "philox_graph_adopt": "makes a graph of the context",
     "philox_region_create_named": "makes a region of the context",
+    "philox_generator_create_flags": "makes a generator of the context",
     "philox_conditional_begin": "makes a conditional node of the context",
     "philox_param_write": "writes a parameter, which is plain data",
     "philox_forward_begin": "makes a pass of the region",

@@ -195,6 +195,7 @@ static void follow(struct model_rank *rank, const struct event *event)
 		break;
 	case GENERATOR:
 		rank->seeds[rank->n_generators] = event->shape;
+		rank->own[rank->n_generators] = event->flags;
 		rank->offsets[rank->n_generators++] = 0;
 		break;
 	case TABLE:
@@ -310,8 +311,8 @@ static void do_for_real(struct model_rank *rank, const struct event *event)
 					    4 * event->shape, NULL));
 		break;
 	case GENERATOR:
-		OK(philox_generator_create(
-			rank->context, event->shape,
+		OK(philox_generator_create_flags(
+			rank->context, event->shape, event->flags,
 			&rank->generators[rank->n_generators]));
 		break;
 	case TABLE:
@@ -370,8 +371,9 @@ static int same_generators(const struct model_rank *a,
 			   const struct model_rank *b)
 {
 	for (unsigned i = 0; i < a->n_generators && i < b->n_generators; i++)
-		if (a->seeds[i] != b->seeds[i] ||
-		    a->offsets[i] != b->offsets[i])
+		if (a->own[i] != b->own[i] ||
+		    (!a->own[i] && (a->seeds[i] != b->seeds[i] ||
+				    a->offsets[i] != b->offsets[i])))
 			return 0;
 	return a->n_generators == b->n_generators;
 }

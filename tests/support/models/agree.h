@@ -45,7 +45,7 @@ struct event {
 	unsigned which;   /* region, table or generator */
 	unsigned of;      /* generator of what is made; which ticket */
 	unsigned shape;   /* of a region; rows of a table; a seed */
-	unsigned flags;   /* of a region */
+	unsigned flags;   /* of a region or generator */
 	unsigned differs; /* of a region: bits of axes */
 	uint32_t pending; /* of a region: room */
 };
@@ -66,6 +66,7 @@ struct model_region {
 struct model_rank {
 	uint32_t at[PHILOX_MESH_AXES];
 	uint64_t seeds[MODEL_GENERATORS], offsets[MODEL_GENERATORS];
+	unsigned own[MODEL_GENERATORS]; /* it differs between ranks */
 	unsigned n_generators;
 	struct model_region regions[MODEL_REGIONS];
 	struct {
