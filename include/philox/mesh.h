@@ -670,13 +670,15 @@ PHILOX_API enum philox_status philox_context_save_rank(
  *
  * One rank calls it, when all have saved.
  *
- * It also finds texts of different steps: a region that is shared along all
- * axes must have the same next forward, its offset and serial, in all texts
- * that have it alive. Exceptions are ranks that an axis with PHILOX_AXIS_STAGES
- * separates, and regions whose generators, and so seeds, differ. It does not
- * compare regions that differ along an axis, generators, tickets and tables of
- * rows. So two saves between which no shared region began a forward are taken
- * for one set.
+ * It also finds texts of different steps. In all texts that have it alive, a
+ * region that is shared along all axes must have the same next forward, its
+ * offset and serial. And a generator must have the same offset, unless it
+ * differs between ranks (PHILOX_GENERATOR_DIFFERS). Exceptions are ranks that
+ * an axis with PHILOX_AXIS_STAGES separates, and generators of other seeds,
+ * with their regions. Regions that differ along an axis, tickets and tables of
+ * rows are not compared. So two saves are taken for one set if no shared region
+ * began a forward between them, and no generator moved: if there were only
+ * backwards between them, for example, or samples drawn with rows of tables.
  *
  * Returns PHILOX_OK, or an error; then no manifest is written.
  * Errors: the message names the file, or both.

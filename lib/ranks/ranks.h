@@ -151,18 +151,25 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
  * ~~~~~~~~~~~~~~~~~~~~~~~~
  * A rank whose save failed or is late leaves the text of an earlier save at the
  * path of its next one. Each of these texts is whole, and of its mesh and rank;
- * what shows it is how far regions have come. Two texts are of one step only if
- * a region has the same next forward in both, its serial and its offset, that
+ * what shows it is how far regions and generators have come. Two texts are of
+ * one step only if these are the same in both, which no axis with
+ * PHILOX_AXIS_STAGES separates:
  *
- *  - is in both, alive, and shared along all axes,
- *  - has the same seed in both: ranks may have other generators, and
- *  - is no other region of the same name: no axis with PHILOX_AXIS_STAGES
- *    separates the ranks.
+ *  - the next forward, its serial and its offset, of a region that is in both,
+ *    alive, shared along all axes, and has the same seed in both: ranks may
+ *    have other generators;
+ *  - the offset of a generator that has the same number and the same seed in
+ *    both, and does not differ between ranks. A SHARED region's offset is that
+ *    of its generator. So a forward of it that owes no backward leaves a trace
+ *    here only.
+ *
+ * Ranks on other stages need not move generators alike to be of one step: only
+ * another mesh wants generators to agree there.
  *
  * The texts are read one after the other, and what is kept of them is one step
- * for each such region, seed and combination of stages, as the first text has
- * it. It is looked up by their hash: so a seal takes time and memory in
- * proportion to the texts.
+ * for each such region or generator, seed and combination of stages, as the
+ * first text has it. It is looked up by their hash: so a seal takes time and
+ * memory in proportion to the texts.
  */
 
 struct saved;

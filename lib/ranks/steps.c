@@ -2,6 +2,7 @@
  * lib/ranks/steps.c - see Note [Texts of one step]
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/containers/array.h"
@@ -9,18 +10,22 @@
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
 
-/* Which texts say the same of what, if they are of one step; no padding. */
+enum step_kind { STEP_REGION, STEP_GENERATOR };
+
+/* Of what texts say the same, if they are of one step; no padding. */
 struct step_id {
-	uint64_t key; /* of the region's name */
+	uint64_t kind; /* enum step_kind */
+	uint64_t key;  /* of the region's name; the generator's number */
 	uint64_t stages;
 	uint64_t seed;
 };
 
-/* The next forward of a region, in the first text that has it. */
+/* How far it has come in the first text that has it. */
 struct step {
 	struct step_id id;
 	uint64_t rank; /* whose text */
-	uint64_t offset, serial;
+	uint64_t offset;
+	uint64_t serial; /* of a region's next forward */
 };
 
 /* The coordinates along the axes with stages, as one number. */
@@ -40,13 +45,21 @@ static enum philox_status refuse_step(const char *path, const char *region,
 				      uint64_t value_in_a, const struct step *b,
 				      uint64_t value_in_b)
 {
-	return status_set(
-		PHILOX_ERROR_MISMATCH,
-		"'%s.%" PRIu64 "' and '%s.%" PRIu64
-		"' are not of one step: region '%.60s': the %s of its "
-		"next forward is %" PRIu64 " in one, %" PRIu64 " in the other",
-		path, a->rank, path, b->rank, region, what, value_in_a,
-		value_in_b);
+	char place[128];
+
+	if (region)
+		snprintf(place, sizeof(place),
+			 "region '%.60s': the %s of its next forward", region,
+			 what);
+	else
+		snprintf(place, sizeof(place), "generator %" PRIu64 ": its %s",
+			 a->id.key, what);
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "'%s.%" PRIu64 "' and '%s.%" PRIu64
+			  "' are not of one step: %s is %" PRIu64
+			  " in one, %" PRIu64 " in the other",
+			  path, a->rank, path, b->rank, place, value_in_a,
+			  value_in_b);
 }
 
 static enum philox_status compare_step(const char *path, const char *region,
@@ -93,7 +106,9 @@ static enum philox_status keep_step(struct steps *steps,
 
 	if (!kept || !map_reserve(&steps->numbers, steps->n + 1))
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for %zu regions", steps->n + 1);
+				  "no memory for the steps of %zu regions and "
+				  "generators",
+				  steps->n + 1);
 	*kept = *step;
 	steps->n++;
 	map_put(&steps->numbers, hash_of(step), (void *)(uintptr_t)steps->n);
@@ -108,27 +123,57 @@ void set_steps_finish(struct steps *steps)
 
 /* --- a text --------------------------------------------------------------- */
 
+/* Compares it with the first of its kind, if there is one; NULL: no region. */
+static enum philox_status add_step(struct steps *steps, const struct step *step,
+				   const char *region, const char *path)
+{
+	const struct step *first = find_step(steps, step);
+
+	return first ? compare_step(path, region, first, step)
+		     : keep_step(steps, step);
+}
+
+static enum philox_status add_region(struct steps *steps,
+				     const struct saved *saved,
+				     const struct saved_region *region,
+				     const char *path)
+{
+	const struct step step = {.id = {STEP_REGION, region->key,
+					 stages_of(&saved->mesh),
+					 region->state.seed},
+				  .rank = mesh_rank(&saved->mesh),
+				  .offset = region->state.offset,
+				  .serial = region->serial};
+
+	if (!region->alive || region->n_axes)
+		return PHILOX_OK;
+	return add_step(steps, &step, region->name, path);
+}
+
+static enum philox_status add_generator(struct steps *steps,
+					const struct saved *saved,
+					size_t number, const char *path)
+{
+	const struct saved_generator *generator = &saved->generators[number];
+	const struct step step = {.id = {STEP_GENERATOR, number,
+					 stages_of(&saved->mesh),
+					 generator->state.seed},
+				  .rank = mesh_rank(&saved->mesh),
+				  .offset = generator->state.offset};
+
+	if (generator->flags & PHILOX_GENERATOR_DIFFERS)
+		return PHILOX_OK;
+	return add_step(steps, &step, NULL, path);
+}
+
 enum philox_status set_steps_add(struct steps *steps, const struct saved *saved,
 				 const char *path)
 {
-	const uint64_t rank = mesh_rank(&saved->mesh);
-	const uint64_t stages = stages_of(&saved->mesh);
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++) {
-		const struct saved_region *region = &saved->regions[i];
-		const struct step step = {
-			.id = {region->key, stages, region->state.seed},
-			.rank = rank,
-			.offset = region->state.offset,
-			.serial = region->serial};
-		const struct step *first;
-
-		if (!region->alive || region->n_axes)
-			continue;
-		first = find_step(steps, &step);
-		status = first ? compare_step(path, region->name, first, &step)
-			       : keep_step(steps, &step);
-	}
+	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++)
+		status = add_region(steps, saved, &saved->regions[i], path);
+	for (size_t i = 0; status == PHILOX_OK && i < saved->n_generators; i++)
+		status = add_generator(steps, saved, i, path);
 	return status;
 }

@@ -13,15 +13,21 @@ struct ranks {
 	struct philox_generator *second[BED_RANKS];
 };
 
+static void open_ranks_of(struct ranks *ranks, struct fixture *f,
+			  const struct philox_mesh *mesh, uint32_t flags)
+{
+	bed_open(&ranks->bed, f, mesh, 5);
+	for (unsigned i = 0; i < ranks->bed.n; i++)
+		OK(philox_generator_create_flags(ranks->bed.context[i], 9,
+						 flags, &ranks->second[i]));
+}
+
 static void open_ranks(struct ranks *ranks, struct fixture *f, const char *mesh,
 		       uint32_t flags)
 {
 	struct philox_mesh of = mesh_of(mesh);
 
-	bed_open(&ranks->bed, f, &of, 5);
-	for (unsigned i = 0; i < ranks->bed.n; i++)
-		OK(philox_generator_create_flags(ranks->bed.context[i], 9,
-						 flags, &ranks->second[i]));
+	open_ranks_of(ranks, f, &of, flags);
 }
 
 static void are_at(const struct ranks *ranks, const uint64_t *offsets)
@@ -34,6 +40,112 @@ static void are_at(const struct ranks *ranks, const uint64_t *offsets)
 		cr_assert_eq(state.offset, offsets[i], "rank %u: %" PRIu64, i,
 			     state.offset);
 	}
+}
+
+/* --- of one step ---------------------------------------------------------- */
+
+/* The seal names both files, the generator and its offsets. */
+static void refuses_seal(const struct ranks *ranks, const char *says)
+{
+	FAILS(philox_mesh_seal(&ranks->bed.mesh[0], "set"),
+	      PHILOX_ERROR_MISMATCH);
+	NAMES(says);
+}
+
+static void infer(struct philox_region *region)
+{
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, NULL, PHILOX_PASS_INFERENCE, &pass));
+	OK(philox_pass_commit(&pass, 0, NULL));
+}
+
+/* Forwards of a SHARED region that owe no backward move its generator only. */
+static void infer_on(struct ranks *ranks, unsigned rank, unsigned n)
+{
+	const struct philox_op_desc op = {"draw", 1, 8};
+	struct philox_region_desc options = {.size = sizeof(options),
+					     .name = "in order",
+					     .ops = &op,
+					     .n_ops = 1,
+					     .flags = PHILOX_REGION_SHARED};
+	struct philox_region *made;
+
+	options.generator = ranks->second[rank];
+	OK(philox_region_create(ranks->bed.context[rank], &options, &made));
+	while (n--)
+		infer(made);
+	OK(philox_context_save_rank(ranks->bed.context[rank], "set"));
+}
+
+PROMISE(mesh_generators, a_step_apart_are_not_sealed)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2", 0);
+	for (unsigned rank = 0; rank < 4; rank++)
+		infer_on(&ranks, rank, 2 + (rank == 3));
+	refuses_seal(&ranks, "'set.0' and 'set.3' are not of one step: "
+			     "generator 1: its offset is 16 in one, 24 in the "
+			     "other");
+	cr_assert(!file_is_there("set"));
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+PROMISE(mesh_generators, a_step_apart_are_sealed_if_they_differ)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2", PHILOX_GENERATOR_DIFFERS);
+	for (unsigned rank = 0; rank < 4; rank++)
+		infer_on(&ranks, rank, rank);
+	OK(philox_mesh_seal(&ranks.bed.mesh[0], "set"));
+	load_bed(&ranks.bed, "set");
+	are_at(&ranks, (const uint64_t[]){0, 8, 16, 24});
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* Each stage for itself, as its regions. */
+PROMISE(mesh_generators, of_other_stages_are_sealed)
+{
+	struct philox_mesh mesh = mesh_of("pipe=0/2 tensor=0/2");
+	struct ranks ranks;
+
+	enter_set();
+	mesh.axes[0].flags = PHILOX_AXIS_STAGES;
+	open_ranks_of(&ranks, f, &mesh, 0);
+	OK(philox_generator_advance(ranks.second[2], 8, NULL));
+	OK(philox_generator_advance(ranks.second[3], 8, NULL));
+	save_bed(&ranks.bed, "set");
+	OK(philox_generator_advance(ranks.second[2], 4, NULL));
+	OK(philox_context_save_rank(ranks.bed.context[2], "set"));
+	refuses_seal(&ranks, "'set.2' and 'set.3' are not of one step: "
+			     "generator 1: its offset is 12 in one, 8 in the");
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* Neither the first, nor those that have been seeded alike. */
+PROMISE(mesh_generators, of_another_seed_are_compared_among_themselves)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/4", 0);
+	OK(philox_generator_advance(ranks.second[0], 8, NULL));
+	for (unsigned rank = 1; rank < 4; rank++)
+		OK(philox_generator_seed(ranks.second[rank], 10));
+	save_bed(&ranks.bed, "set");
+	OK(philox_generator_advance(ranks.second[2], 4, NULL));
+	OK(philox_context_save_rank(ranks.bed.context[2], "set"));
+	refuses_seal(&ranks, "'set.1' and 'set.2' are not of one step: "
+			     "generator 1: its offset is 0 in one, 4 in the");
+	bed_close(&ranks.bed);
+	leave_set();
 }
 
 /* --- that differ, loaded -------------------------------------------------- */

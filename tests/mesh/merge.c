@@ -94,10 +94,12 @@ PROMISE(mesh_merge, refuses_texts_that_do_not_agree_about_a_region)
 
 PROMISE(mesh_merge, refuses_texts_that_do_not_agree_about_generators)
 {
+	struct philox_mesh mesh = mesh_of("data=0/3");
 	struct one old, new;
 
 	enter_set();
-	open_one(&old, f, "data=0/3", &along_data);
+	mesh.axes[0].flags = PHILOX_AXIS_STAGES;
+	open_one_of(&old, f, &mesh, &along_data);
 	open_one(&new, f, "data=0/1", &along_data);
 	OK(philox_generator_advance(philox_context_generator(CONTEXT(old, 2)),
 				    8, NULL));
