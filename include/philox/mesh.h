@@ -551,7 +551,9 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * philox_rank_digest), if they agree, and at most eight times otherwise. Sums
  * of parts lead them to one thing that differs, and only the texts of that are
  * sent. A rank that has no memory for its text tells the others; then all
- * return PHILOX_ERROR_MISMATCH and name axis and ranks.
+ * return PHILOX_ERROR_MISMATCH and name axis and ranks. They do so, too, if a
+ * rank announces a text of more than 16 MiB, or of more than its part of 1 GiB,
+ * which all ranks share: no memory is taken for such a one.
  *
  * Without a mesh, or in a world of one rank, `gather` is not called. It has to
  * fail on all ranks or on none: a rank on which it fails does not call it

@@ -6,7 +6,9 @@
  *  1          the digest;
  *  2 .. 5     if they do not agree: the sums of eight parts of the items, of
  *             the part of the round before that differs;
- *  6          the size of the text of what is left, or 0: there is none;
+ *  6          the size of the text of what is left, or 0: there is none; of
+ *             one that is too long nobody takes the memory, and the question
+ *             ends;
  *  7          whether there is memory for the texts of all;
  *  8          the texts.
  *
@@ -24,6 +26,13 @@
 #include "lib/state/state.h"
 
 enum { SPLITS = 4, SMALL_WORLD = 128 };
+
+/*
+ * A text is of one item or of a few, so it is small. What a rank announces is
+ * believed up to here: of one text, and of those of all ranks together.
+ */
+#define TEXT_MOST  (UINT64_C(1) << 24)
+#define TEXTS_MOST (UINT64_C(1) << 30)
 
 struct asking {
 	struct philox_context *context;
@@ -70,8 +79,10 @@ static enum philox_status send_digest(const struct asking *asking,
 static enum philox_status send_number(const struct asking *asking,
 				      uint64_t number)
 {
-	const struct philox_rank_digest mine = {.size = sizeof(mine),
-						.along = {number}};
+	const struct philox_rank_digest mine = {
+		.size = sizeof(mine),
+		.rank = mesh_rank(&asking->mesh),
+		.along = {number}};
 
 	return send_digest(asking, &mine);
 }
@@ -147,18 +158,41 @@ static void make_text(const struct asking *asking, struct texts *texts)
 	context_unlock(asking->context);
 }
 
-/* 0: a rank has none. */
-static int take_sizes(const struct asking *asking, struct texts *texts)
+static enum philox_status no_memory_to_say(const struct asking *asking)
 {
+	return no_more(asking, "; a rank has no memory to say what differs");
+}
+
+static enum philox_status too_long(const struct asking *asking,
+				   const struct philox_rank_digest *told,
+				   uint64_t most)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "%s; rank %" PRIu64 " announces a text of %" PRIu64
+			  " bytes to say what differs, more than the %" PRIu64
+			  " that a rank of %" PRIu64 " may send",
+			  asking->verdict.text, told->rank, told->along[0],
+			  most, asking->world);
+}
+
+/* All ranks have been sent the same, so they all find the same. */
+static enum philox_status take_sizes(const struct asking *asking,
+				     struct texts *texts)
+{
+	const uint64_t part = TEXTS_MOST / asking->world;
+	const uint64_t most = part < TEXT_MOST ? part : TEXT_MOST;
+
 	for (uint64_t i = 0; i < asking->world; i++) {
 		const uint64_t size = asking->digests[i].along[0];
 
-		if (!size || size > SIZE_MAX / asking->world)
-			return 0;
+		if (!size)
+			return no_memory_to_say(asking);
+		if (size > most)
+			return too_long(asking, &asking->digests[i], most);
 		if (size > texts->most)
 			texts->most = (size_t)size;
 	}
-	return 1;
+	return PHILOX_OK;
 }
 
 /* The memory for all texts, and for what explaining them needs at once. */
@@ -205,21 +239,19 @@ static enum philox_status explain(const struct asking *asking,
 static enum philox_status exchange_texts(const struct asking *asking,
 					 struct texts *texts)
 {
-	static const char no_memory[] = "; a rank has no memory to say what "
-					"differs";
 	enum philox_status status;
 
 	make_text(asking, texts);
 	status = send_number(asking, texts->mine.size);
+	if (status == PHILOX_OK)
+		status = take_sizes(asking, texts);
 	if (status != PHILOX_OK)
 		return status;
-	if (!take_sizes(asking, texts))
-		return no_more(asking, no_memory);
 	status = send_number(asking, (uint64_t)make_text_room(asking, texts));
 	if (status != PHILOX_OK)
 		return status;
 	if (!all_are_ready(asking))
-		return no_more(asking, no_memory);
+		return no_memory_to_say(asking);
 	status =
 		call_gather(asking, texts->mine.bytes, texts->most, texts->all);
 	return status == PHILOX_OK ? explain(asking, texts) : status;

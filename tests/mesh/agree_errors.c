@@ -312,6 +312,98 @@ PROMISE(mesh_errors, of_explained_texts)
 	ranks_close(&bed);
 }
 
+/* What the rank that is odd announces in the sixth round. */
+static void announce(struct ranks_bed *bed, uint64_t bytes, unsigned calls,
+		     const char *says)
+{
+	const struct ranks_trouble trouble = {
+		.rank = 4, .lies_at = 6, .lie = bytes};
+	struct ranks_answer answers[RANKS_BED_MAX];
+
+	ranks_agree(bed, &trouble, answers);
+	for (unsigned rank = 0; rank < 6; rank++) {
+		const struct ranks_answer *answer = &answers[rank];
+
+		cr_assert_eq(answer->status, PHILOX_ERROR_MISMATCH);
+		cr_assert(strstr(answer->message, says), "%s", answer->message);
+		cr_assert(
+			strstr(answer->message,
+			       "ranks 1 and 4 do not agree along axis 'data'"),
+			"%s", answer->message);
+		cr_assert_eq(answer->calls, calls, "%u", answer->calls);
+		cr_assert_leq(answer->most, 1 << 24);
+	}
+}
+
+/* All ranks stop at the same call, whatever one of them says it has. */
+PROMISE(mesh_errors, a_size_that_no_text_has_is_not_believed)
+{
+	struct ranks_bed bed;
+
+	make_six(&bed, f->device);
+	get_ahead(bed.contexts[4]);
+	announce(&bed, (1 << 24) + 1, 6,
+		 "rank 4 announces a text of 16777217 bytes to say what "
+		 "differs, more than the 16777216 that a rank of 6 may send");
+	announce(&bed, UINT64_MAX, 6,
+		 "rank 4 announces a text of 18446744073709551615 bytes");
+	announce(&bed, UINT64_C(1) << 36, 6, "a text of 68719476736 bytes");
+	announce(&bed, 0, 6, "a rank has no memory to say what differs");
+	ranks_close(&bed);
+}
+
+/* A text as long as that is read, and found not to be one. */
+PROMISE(mesh_errors, a_size_that_a_text_may_have_is_believed)
+{
+	const struct philox_axis axis = {.name = "data", .n_ranks = 2};
+	const struct ranks_trouble trouble = {
+		.rank = 1, .lies_at = 6, .lie = 1 << 24};
+	struct ranks_answer answers[RANKS_BED_MAX];
+	struct ranks_bed bed;
+
+	ranks_open(&bed, f->device, &axis, 1);
+	OK(philox_generator_seed(philox_context_generator(bed.contexts[1]), 3));
+	ranks_agree(&bed, &trouble, answers);
+	for (unsigned rank = 0; rank < 2; rank++) {
+		cr_assert_eq(answers[rank].status, PHILOX_ERROR_MISMATCH);
+		cr_assert(strstr(answers[rank].message,
+				 "ranks 0 and 1 do not agree along axis "
+				 "'data'; that has changed meanwhile, or there "
+				 "is no memory"),
+			  "%s", answers[rank].message);
+		cr_assert_eq(answers[rank].calls, 8);
+		cr_assert_eq(answers[rank].most, 1 << 24);
+	}
+	ranks_close(&bed);
+}
+
+/* Each of 150 ranks may send a part of what all may together. */
+PROMISE(mesh_errors, the_sizes_of_all_texts_are_bounded_together)
+{
+	const struct philox_axis axis = {.name = "data", .n_ranks = 150};
+	const struct ranks_trouble trouble = {
+		.rank = 149, .lies_at = 6, .lie = (1 << 30) / 150 + 1};
+	struct ranks_answer answers[RANKS_BED_MAX];
+	struct ranks_bed bed;
+
+	ranks_open(&bed, f->device, &axis, 1);
+	for (unsigned rank = 0; rank < 150; rank++)
+		make_layer(bed.contexts[rank], "layer");
+	OK(philox_generator_seed(philox_context_generator(bed.contexts[149]),
+				 3));
+	ranks_agree(&bed, &trouble, answers);
+	for (unsigned rank = 0; rank < 150; rank++) {
+		cr_assert_eq(answers[rank].status, PHILOX_ERROR_MISMATCH);
+		cr_assert(strstr(answers[rank].message,
+				 "rank 149 announces a text of 7158279 bytes "
+				 "to say what differs, more than the 7158278 "
+				 "that a rank of 150 may send"),
+			  "%s", answers[rank].message);
+		cr_assert_eq(answers[rank].calls, 6);
+	}
+	ranks_close(&bed);
+}
+
 /* Every byte counts, and so does every end. */
 PROMISE(mesh_errors, damaged_texts_are_refused)
 {

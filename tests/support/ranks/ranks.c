@@ -83,6 +83,9 @@ enum philox_status ranks_explain(const struct ranks_bed *bed)
 	return status;
 }
 
+/* More than a test has memory for: each rank of this process has it all. */
+enum { GATHER_MOST = 1 << 25 };
+
 /* --- the third: threads --------------------------------------------------- */
 
 struct meeting {
@@ -90,6 +93,7 @@ struct meeting {
 	const struct ranks_trouble *trouble;
 	pthread_barrier_t arrived, read;
 	const void *parts[RANKS_BED_MAX]; /* what each has brought */
+	struct philox_rank_digest lie;
 	size_t sizes[RANKS_BED_MAX];
 	int wrong; /* sizes differed */
 };
@@ -114,6 +118,22 @@ static void note_call(struct attendee *me, size_t size)
 		trouble->change(me->meeting->bed->contexts[me->rank]);
 }
 
+static int is_lying(const struct attendee *me)
+{
+	const struct ranks_trouble *trouble = me->meeting->trouble;
+
+	return trouble && trouble->rank == me->rank &&
+	       trouble->lies_at == me->answer.calls;
+}
+
+/* A digest with another number. */
+static const void *lie_about(struct meeting *meeting, const void *mine)
+{
+	memcpy(&meeting->lie, mine, sizeof(meeting->lie));
+	meeting->lie.along[0] = meeting->trouble->lie;
+	return &meeting->lie;
+}
+
 static enum philox_status gather_here(void *user, const void *mine, size_t size,
 				      void *all)
 {
@@ -121,7 +141,10 @@ static enum philox_status gather_here(void *user, const void *mine, size_t size,
 	struct meeting *meeting = me->meeting;
 
 	note_call(me, size);
-	meeting->parts[me->rank] = mine;
+	if (size > GATHER_MOST / meeting->bed->n)
+		return PHILOX_ERROR_DEVICE;
+	meeting->parts[me->rank] =
+		is_lying(me) ? lie_about(meeting, mine) : mine;
 	meeting->sizes[me->rank] = size;
 	pthread_barrier_wait(&meeting->arrived);
 	for (unsigned rank = 0; rank < meeting->bed->n; rank++) {

@@ -38,6 +38,8 @@ struct ranks_trouble {
 		changes_at; /* a call of gather in which `change` runs; 0: none */
 	void (*change)(struct philox_context *context);
 	unsigned fails_at; /* a call that fails, on all ranks; 0: none */
+	unsigned lies_at;  /* a call in which it sends `lie`; 0: none */
+	uint64_t lie;      /* ... for the first number of its digest */
 };
 
 void ranks_open(struct ranks_bed *bed, struct philox_device *device,
