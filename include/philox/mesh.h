@@ -591,7 +591,7 @@ PHILOX_API enum philox_status philox_context_agree(
  *
  * The texts are PATH.0, PATH.1 and so on, by rank; the manifest is PATH itself.
  * It is written last and says of every text how it ends. So a set that was not
- * written to its end, or one of whose files is replaced afterwards, is refused.
+ * written to its end is refused, and so is a text that was replaced afterwards.
  * Give each set a path of its own, and remove the old ones afterwards. At a
  * path that is used again, the text of a rank whose save failed may be that of
  * an earlier step. philox_mesh_seal() finds most of these, but not all. Each
@@ -702,8 +702,13 @@ PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
  *   context  the context
  *   path     of the manifest, or of the text of a single process
  *
- * On the mesh that saved the set it reads one text beside the manifest, on
- * another one all of them, one after the other.
+ * On the mesh that saved the set it reads one text beside the manifest. On
+ * another one it reads all texts that say something new, one after the other.
+ * The manifest tells which of them say the same, whatever the outputs of
+ * runners are: where ranks hold copies it is one text of each stage. A text
+ * that is not read is not checked, and may even be missing, as it was whole and
+ * said the same when the set was sealed. `philox inspect` checks all of them.
+ * Manifests of the first version do not tell, and all texts are read.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/mesh.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
@@ -98,8 +99,84 @@ enum philox_status source_text(const struct source *source, uint64_t rank,
 			     &source->set.ends[rank], saved, NULL);
 }
 
+/* --- texts that say the same: see the note of that name ------------------- */
+
+/* A text that was read. */
+struct read_text {
+	uint64_t rank;
+	unsigned axes; /* that matter: bit i for axis i */
+};
+
+struct read_texts {
+	struct read_text *texts;
+	size_t n;
+	struct map numbers; /* of them, counted from 1, by their contents */
+};
+
+static int has_contents(const struct source *source)
+{
+	return source->is_set && source->set.version >= SET_VERSION_CONTENTS;
+}
+
+static int is_same_place(const struct philox_mesh *mesh, unsigned axes,
+			 uint64_t a, uint64_t b)
+{
+	struct philox_mesh at_a = *mesh, at_b = *mesh;
+
+	mesh_go(&at_a, a);
+	mesh_go(&at_b, b);
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		if ((axes >> i & 1) &&
+		    at_a.axes[i].coordinate != at_b.axes[i].coordinate)
+			return 0;
+	return 1;
+}
+
+/* Whether the text of a rank would add nothing to those that were read. */
+static int is_known(const struct source *source, const struct read_texts *read,
+		    uint64_t rank)
+{
+	const struct map_entry *entry;
+
+	if (!has_contents(source))
+		return 0;
+	entry = map_find(&read->numbers, source->set.ends[rank].contents);
+	for (; entry; entry = map_find_next(&read->numbers, entry)) {
+		const struct read_text *text =
+			&read->texts[(uintptr_t)entry->value - 1];
+
+		if (is_same_place(&source->set.mesh, text->axes, text->rank,
+				  rank))
+			return 1;
+	}
+	return 0;
+}
+
+static enum philox_status note_read(const struct source *source,
+				    struct read_texts *read, uint64_t rank,
+				    unsigned axes)
+{
+	struct read_text *added;
+
+	if (!has_contents(source))
+		return PHILOX_OK;
+	added = array_grow(&read->texts, read->n, 1, sizeof(*added));
+	if (!added || !map_reserve(&read->numbers, read->n + 1))
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for the contents of %zu text%s",
+				  read->n + 1, status_s(read->n + 1));
+	*added = (struct read_text){rank, axes};
+	read->n++;
+	map_put(&read->numbers, source->set.ends[rank].contents,
+		(void *)(uintptr_t)read->n);
+	return PHILOX_OK;
+}
+
+/* --- all texts that are needed -------------------------------------------- */
+
 static enum philox_status merge_one(const struct source *source, uint64_t rank,
-				    struct merge *merge)
+				    struct merge *merge,
+				    struct read_texts *read)
 {
 	struct saved saved;
 	enum philox_status status = source_text(source, rank, &saved);
@@ -107,6 +184,9 @@ static enum philox_status merge_one(const struct source *source, uint64_t rank,
 	if (status != PHILOX_OK)
 		return status;
 	status = merge_add(merge, &saved, rank);
+	if (status == PHILOX_OK)
+		status = note_read(source, read, rank,
+				   merge_axes(merge, &saved));
 	saved_finish(&saved);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", source->path);
@@ -114,20 +194,33 @@ static enum philox_status merge_one(const struct source *source, uint64_t rank,
 }
 
 /* The own text first, if there is one: see Note [Another mesh]. */
-static enum philox_status merge_all(const struct source *source,
-				    struct merge *merge)
+static enum philox_status merge_needed(const struct source *source,
+				       struct merge *merge,
+				       struct read_texts *read)
 {
 	uint64_t world = source_world(source);
 	enum philox_status status = PHILOX_OK;
 
 	if (merge->same) {
-		status = merge_one(source, merge->own, merge);
+		status = merge_one(source, merge->own, merge, read);
 		if (status != PHILOX_OK || !merge_lacks(merge))
 			return status;
 	}
 	for (uint64_t rank = 0; status == PHILOX_OK && rank < world; rank++)
-		if (!merge->same || rank != merge->own)
-			status = merge_one(source, rank, merge);
+		if ((!merge->same || rank != merge->own) &&
+		    !is_known(source, read, rank))
+			status = merge_one(source, rank, merge, read);
+	return status;
+}
+
+static enum philox_status merge_all(const struct source *source,
+				    struct merge *merge)
+{
+	struct read_texts read = {.n = 0};
+	enum philox_status status = merge_needed(source, merge, &read);
+
+	map_finish(&read.numbers);
+	free(read.texts);
 	return status;
 }
 

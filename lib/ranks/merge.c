@@ -589,6 +589,30 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 	return status;
 }
 
+unsigned merge_axes(const struct merge *merge, const struct saved *saved)
+{
+	const struct philox_axis *first = merge->from.axes;
+	unsigned axes = 0;
+
+	for (size_t i = 0; i < saved->n_regions; i++) {
+		const struct saved_region *region = &saved->regions[i];
+		const struct merge_region *of =
+			find_merged(merge, region->name);
+		const char *name;
+
+		if (!of || !of->wanted || !region->alive)
+			continue;
+		for (size_t k = 0;
+		     (name = axis_that_matters(merge, saved, region, of->wanted,
+					       k));
+		     k++)
+			if (mesh_find(&merge->from, name))
+				axes |= 1u << (mesh_find(&merge->from, name) -
+					       first);
+	}
+	return axes;
+}
+
 int merge_lacks(const struct merge *merge)
 {
 	for (size_t i = 0; i < merge->n_regions; i++)

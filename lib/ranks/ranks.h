@@ -199,22 +199,25 @@ void set_steps_finish(struct steps *steps);
  * The text of rank R is the file PATH.R (Note [Saved context]); the manifest,
  * PATH itself, is a text like it:
  *
- *   philox set 1
+ *   philox set 2
  *   axis "data" size 2
  *   axis "stage" size 2 stages
- *   text 0 checksum 0123456789abcdef bytes 397
- *   text 1 checksum 8b51f0cdfe2ae5ee bytes 401
- *   text 2 checksum 0c13ffa3b86c9d10 bytes 397
- *   text 3 checksum 63ae0b48e3a4f9c2 bytes 401
- *   checksum 3f2e3b1c5d60a98e bytes 231
+ *   text 0 checksum 0123456789abcdef bytes 397 contents 5d0a2f3c9e41b786
+ *   text 1 checksum 8b51f0cdfe2ae5ee bytes 401 contents 90be61d7f2c8a435
+ *   text 2 checksum 0c13ffa3b86c9d10 bytes 397 contents 5d0a2f3c9e41b786
+ *   text 3 checksum 63ae0b48e3a4f9c2 bytes 401 contents 90be61d7f2c8a435
+ *   checksum 3f2e3b1c5d60a98e bytes 335
  *
- *  philox set V       The version, 1.
+ *  philox set V       The version, 2. Texts of version 1 lack "contents".
  *  axis NAME size N [stages]
  *                     The axes of the mesh, in order; none for a single rank
  *                     without a mesh.
- *  text R checksum H bytes B
+ *  text R checksum H bytes B contents C
  *                     For each rank from 0 on: what the last line of its text
- *                     says.
+ *                     says; and FNV-1a, 64 bits, of those of its lines that
+ *                     make it another one than that of another rank: all but
+ *                     the first, the axes, outputs and the checksum. See Note
+ *                     [Texts that say the same].
  *  checksum H bytes B That of the manifest.
  *
  * A manifest is written when all texts were found whole, to be those of its
@@ -226,13 +229,15 @@ void set_steps_finish(struct steps *steps);
  * is done with them.
  */
 
-#define SET_VERSION 1
-#define SET_START   "philox set "
+#define SET_VERSION          2
+#define SET_VERSION_CONTENTS 2 /* the first with contents */
+#define SET_START            "philox set "
 
-/* What the last line of a text says. */
+/* What the last line of a text says, and the hash of its contents. */
 struct set_end {
 	uint64_t checksum;
 	uint64_t bytes;
+	uint64_t contents; /* of a text that was read, and of version 2 */
 };
 
 extern const struct field set_end_fields[];
@@ -241,6 +246,7 @@ struct set {
 	struct philox_mesh mesh; /* at rank 0; its names are its own */
 	struct set_end *ends;    /* one for each rank */
 	size_t n;
+	uint64_t version;
 };
 
 /*
@@ -268,17 +274,20 @@ enum philox_status set_read_text(const char *path, uint64_t rank,
 				 struct saved *saved, struct set_end *end);
 
 /*
- * A manifest in the making, for texts that come in order of rank and are to be
- * at a path. draft_add() takes how the next one ends, if it is of one step with
- * those before: ERROR_MISMATCH, ERROR_MEMORY. draft_add_text() reads it, too,
- * and wants it to be that of the next rank: the errors of set_read_text().
- * set_write() of its set writes the manifest; draft_finish() ends it.
+ * A manifest in the making, for texts that come in order of rank. draft_of()
+ * begins one for a path and a mesh, both borrowed. draft_add() takes how the
+ * next text ends, if it is of one step with those before: ERROR_MISMATCH,
+ * ERROR_MEMORY. draft_add_text() reads it, too, and wants it to be that of the
+ * next rank: the errors of set_read_text(). set_write() of its set writes the
+ * manifest; draft_finish() ends it.
  */
 struct draft {
 	struct set set; /* with borrowed names */
 	struct steps steps;
 	const char *path;
 };
+
+struct draft draft_of(const struct philox_mesh *mesh, const char *path);
 
 enum philox_status draft_add(struct draft *draft, const struct saved *saved,
 			     const struct set_end *end);
@@ -344,6 +353,27 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  * of the new mesh. What is made for all of them at once keeps, for each region,
  * what ranks at each place along the axes that matter go on from; so each text
  * is looked at once.
+ *
+ * Note [Texts that say the same]
+ * ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+ * A text adds nothing to what was taken from another one (Note [Another mesh])
+ * if all its lines but the first, those of axes and those of outputs are the
+ * same, and it is at the same place along the axes that matter to those regions
+ * of it that are wanted. For whatever is taken depends on nothing else: names,
+ * shapes, states and tickets are compared with what is there, and are the same;
+ * marks are raised to what they are; and whether a region is here, elsewhere or
+ * gone is asked of the coordinates along the axes that matter to it. Outputs
+ * are taken from the own text only, which is always read. What a text refuses
+ * the other one had refused before. The rank in a message is that of the first
+ * text that has a value, which is read.
+ *
+ * So of texts whose contents have the same hash, as the manifest says, one is
+ * read; two others have it by chance only, one in 2^64. Ranks apart along an
+ * axis along which a region differs have other seeds of it, and so other
+ * contents. But what decides is the place, as a text may be made by hand.
+ *
+ * A text that is not read may be damaged or gone: what is loaded is what was
+ * sealed, when all texts had been read.
  */
 
 #define MERGE_NONE SIZE_MAX /* no place in a table */
@@ -431,6 +461,13 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 int merge_lacks(const struct merge *merge);
 
 /*
+ * merge_axes() gives those axes of the texts' mesh, bit i for axis i, that
+ * matter to what is wanted of a text that was added: Note [Texts that say the
+ * same].
+ */
+unsigned merge_axes(const struct merge *merge, const struct saved *saved);
+
+/*
  * merge_init_all() begins to make what all ranks have: `wanted` has what any of
  * them wants. Every text is added once, in order of rank. Then merge_use() says
  * which rank it is and what that one wants, before merge_make(): its place, and
@@ -503,9 +540,10 @@ enum philox_status source_text(const struct source *source, uint64_t rank,
 
 /*
  * source_merge() makes what a rank has in another mesh (merge_init()), from as
- * many of the texts as it needs, one at a time. *merge says which regions start
- * fresh; the caller finishes it if all went well. Errors: those of
- * source_text() and of lib/ranks/ranks.h; all name the file.
+ * many of the texts as it needs, one at a time: Note [Texts that say the same].
+ * *merge says which regions start fresh; the caller finishes it if all went
+ * well. Errors: those of source_text() and of lib/ranks/ranks.h; all name the
+ * file.
  */
 enum philox_status source_merge(const struct source *source,
 				const struct saved *wanted, struct merge *merge,

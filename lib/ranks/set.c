@@ -17,14 +17,25 @@ const struct field set_end_fields[] = {
 	{FIELD(HEX, struct set_end, checksum, "checksum")},
 	{FIELD(NUMBER, struct set_end, bytes, "bytes")},
 	FIELDS_END};
+static const struct field text_fields[] = {
+	{FIELD(HEX, struct set_end, checksum, "checksum")},
+	{FIELD(NUMBER, struct set_end, bytes, "bytes")},
+	{FIELD(HEX, struct set_end, contents, "contents")},
+	FIELDS_END};
+
+static const struct field *fields_of(const struct set *set)
+{
+	return set->version < SET_VERSION_CONTENTS ? set_end_fields
+						   : text_fields;
+}
 
 static void write_set(FILE *out, const struct set *set)
 {
-	fprintf(out, SET_START "%d\n", SET_VERSION);
+	fprintf(out, SET_START "%" PRIu64 "\n", set->version);
 	save_write_mesh(out, &set->mesh, 0);
 	for (size_t i = 0; i < set->n; i++) {
 		fprintf(out, "text %zu", i);
-		fields_write_line(out, "", set_end_fields, &set->ends[i]);
+		fields_write_line(out, "", fields_of(set), &set->ends[i]);
 	}
 }
 
@@ -43,7 +54,7 @@ enum philox_status set_write(const struct set *set, struct text *text)
 static void read_set_text(struct reader *reader, struct set *set)
 {
 	uint64_t number = reader_decimal(reader, 0, UINT64_MAX - 9);
-	struct set_end end;
+	struct set_end end = {.contents = 0};
 
 	if (number != set->n)
 		reader_refuse(reader, "text %zu has to come first", set->n);
@@ -51,7 +62,7 @@ static void read_set_text(struct reader *reader, struct set *set)
 		reader_refuse(reader,
 			      "a text too many: the mesh has %zu rank%s",
 			      set->n, status_s(set->n));
-	fields_read(reader, set_end_fields, &end, 0);
+	fields_read(reader, fields_of(set), &end, 0);
 	reader_end_line(reader);
 	reader_put(reader, &set->ends, &set->n, &end, sizeof(end));
 }
@@ -93,6 +104,7 @@ enum philox_status set_read(const char *text, size_t size, struct set *set)
 	memset(set, 0, sizeof(*set));
 	set->mesh.size = sizeof(set->mesh);
 	reader_version(&reader, SET_START, "set", SET_VERSION);
+	set->version = reader.version;
 	read_set_lines(&reader, set);
 	if (reader.status != PHILOX_OK)
 		set_finish(set);
@@ -128,6 +140,33 @@ static struct set_end end_of(const char *text, size_t size)
 		above--;
 	return (struct set_end){.checksum = hash_text(text, above),
 				.bytes = above};
+}
+
+/* The first line from here on that begins with a word; the end: there is none. */
+static const char *line_that_begins(const char *at, const char *end,
+				    const char *word)
+{
+	const size_t length = strlen(word);
+
+	while (at < end) {
+		const size_t left = (size_t)(end - at);
+		const char *feed = memchr(at, '\n', left);
+
+		if (left >= length && !memcmp(at, word, length))
+			return at;
+		at = feed ? feed + 1 : end;
+	}
+	return end;
+}
+
+/* Of a text that was read: it has a generator, and no name has a line feed. */
+static uint64_t contents_of(const char *text, const struct set_end *its)
+{
+	const char *end = text + its->bytes;
+	const char *first = line_that_begins(text, end, "generator ");
+
+	end = line_that_begins(first, end, "outputs ");
+	return hash_text(first, (size_t)(end - first));
 }
 
 static enum philox_status check_end(const struct set_end *end,
@@ -181,10 +220,14 @@ static enum philox_status read_text_of(const char *text, size_t size,
 	status = check_end(&found, expected);
 	if (status == PHILOX_OK)
 		status = check_place(saved, mesh, rank);
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK) {
 		saved_finish(saved);
-	else if (end)
+		return status;
+	}
+	if (end) {
 		*end = found;
+		end->contents = contents_of(text, &found);
+	}
 	return status;
 }
 
@@ -233,6 +276,12 @@ static enum philox_status add_end(struct set *set, const struct set_end *end)
 	*added = *end;
 	set->n++;
 	return PHILOX_OK;
+}
+
+struct draft draft_of(const struct philox_mesh *mesh, const char *path)
+{
+	return (struct draft){.set = {.mesh = *mesh, .version = SET_VERSION},
+			      .path = path};
 }
 
 enum philox_status draft_add(struct draft *draft, const struct saved *saved,
@@ -287,7 +336,7 @@ static enum philox_status add_files(struct draft *draft)
 
 enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
 {
-	struct draft draft = {.set.mesh = *mesh, .path = path};
+	struct draft draft = draft_of(mesh, path);
 	struct text text;
 	enum philox_status status = file_check(path);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "tests/support/ranks/set.h"
+#include "tools/tools.h"
 
 static const struct along along_none = {{NULL}, 0};
 static const struct along along_data = {{"data"}, 1};
@@ -718,6 +719,141 @@ PROMISE(mesh_merge, refuses_one_text_of_many_and_other_files)
 	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "other"),
 	      PHILOX_ERROR_INVALID);
 	NAMES("'other': line 1");
+	bed_close(&old.bed);
+	bed_close(&new.bed);
+	leave_set();
+}
+
+/* --- texts that say the same ---------------------------------------------- */
+
+/* The ranks of a set whose texts are there no more. */
+static void unlink_texts(const char *ranks)
+{
+	for (; *ranks; ranks++) {
+		char path[8] = "set.?";
+
+		path[4] = *ranks;
+		cr_assert(!unlink(path), "%s", path);
+	}
+}
+
+PROMISE(mesh_merge, reads_one_of_the_texts_that_say_the_same)
+{
+	struct one old, new;
+
+	enter_set();
+	open_one(&old, f, "data=0/2 tensor=0/3", &along_tensor);
+	open_one(&new, f, "data=0/4 tensor=0/3", &along_tensor);
+	for (unsigned i = 0; i < 6; i++)
+		skip_forwards(old.region[i], 1 + i % 3);
+	save_bed(&old.bed, "set");
+	unlink_texts("345");
+	load_bed(&new.bed, "set");
+	for (unsigned i = 0; i < new.bed.n; i++)
+		next_is(f, new.region[i], &new.bed.mesh[i], &along_tensor,
+			4 * (1 + i % 3), 2 + i % 3);
+	make_older("set");
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_FILE);
+	NAMES("'set.3'");
+	bed_close(&old.bed);
+	bed_close(&new.bed);
+	leave_set();
+}
+
+/* The one that is read is still that of the set. */
+PROMISE(mesh_merge, checks_the_texts_that_it_reads)
+{
+	char *inspect[] = {"inspect", "set"};
+	struct one old, new;
+	char *text;
+
+	enter_set();
+	open_one(&old, f, "data=0/2", &along_none);
+	open_one(&new, f, "data=0/1", &along_none);
+	skip_forwards(old.region[0], 1);
+	skip_forwards(old.region[1], 1);
+	save_bed(&old.bed, "set");
+	text = file_text("set.1");
+	put_bytes("set.1", text, 100);
+	OK(philox_context_load_ranks(CONTEXT(new, 0), "set"));
+	cr_assert_eq(quietly(tool_inspect, 2, inspect), 1);
+	put_text("set.1", text);
+	cr_assert_eq(quietly(tool_inspect, 2, inspect), 0);
+	put_bytes("set.0", text, 100);
+	FAILS(philox_context_load_ranks(CONTEXT(new, 0), "set"),
+	      PHILOX_ERROR_INVALID);
+	NAMES("'set.0': line ");
+	free(text);
+	bed_close(&old.bed);
+	bed_close(&new.bed);
+	leave_set();
+}
+
+/* Two places of a region with one seed, as no program makes them. */
+PROMISE(mesh_merge, reads_a_text_that_says_the_same_of_another_place)
+{
+	struct one old, new;
+	char *first, *own, *second, *state;
+
+	enter_set();
+	open_one(&old, f, "data=0/2", &along_data);
+	save_bed(&old.bed, "set");
+	first = file_text("set.0");
+	state = strstr(first, " next ");
+	own = strndup(state, 6 + 16);
+	second = changed_text(first, "axis \"data\" size 2 at 0",
+			      "axis \"data\" size 2 at 1");
+	put_text("set.1", second);
+	OK(philox_mesh_seal(&old.bed.mesh[0], "set"));
+	for (int older = 0; older < 2; older++) {
+		open_one(&new, f, "data=0/2 tensor=0/2", &along_data);
+		if (older)
+			make_older("set");
+		load_bed(&new.bed, "set");
+		for (unsigned i = 0; i < 4; i++) {
+			char *text = context_text(CONTEXT(new, i));
+
+			cr_assert(strstr(text, own), "rank %u: %s", i, text);
+			free(text);
+		}
+		bed_close(&new.bed);
+	}
+	free(second);
+	free(own);
+	free(first);
+	bed_close(&old.bed);
+	leave_set();
+}
+
+/* A rank of another mesh takes no outputs. */
+PROMISE(mesh_merge, does_not_mind_outputs_of_other_ranks)
+{
+	struct one old, new;
+	char *text, *five, *both, outputs[128];
+
+	enter_set();
+	open_one(&old, f, "data=0/3", &along_none);
+	open_one(&new, f, "data=0/1", &along_none);
+	for (unsigned i = 0; i < 3; i++) {
+		char path[8];
+
+		OK(philox_context_save_rank(CONTEXT(old, i), "set"));
+		snprintf(path, sizeof(path), "set.%u", i);
+		text = file_text(path);
+		five = changed_text(text, "context 4", "context 5");
+		snprintf(outputs, sizeof(outputs),
+			 "\noutputs \"r\" digest 000000000000000%u\nchecksum ",
+			 i);
+		both = changed_text(five, "\nchecksum ", outputs);
+		put_text(path, i ? both : text);
+		free(both);
+		free(five);
+		free(text);
+	}
+	OK(philox_mesh_seal(&old.bed.mesh[0], "set"));
+	unlink_texts("12");
+	OK(philox_context_load_ranks(CONTEXT(new, 0), "set"));
 	bed_close(&old.bed);
 	bed_close(&new.bed);
 	leave_set();

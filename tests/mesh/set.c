@@ -62,14 +62,14 @@ static void make_set(struct fixture *f, const char *path, unsigned n)
 PROMISE(mesh_set, has_a_text_of_each_rank_and_a_manifest)
 {
 	struct ranks ranks;
-	char *manifest, *text, path[32], line[64];
+	char *manifest, *text, *contents, path[32], line[128];
 
 	enter_set();
 	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
 	save_bed(&ranks.bed, "set");
 	manifest = file_text("set");
 	cr_assert(!strncmp(manifest,
-			   "philox set 1\naxis \"data\" size 2\n"
+			   "philox set 2\naxis \"data\" size 2\n"
 			   "axis \"tensor\" size 2\ntext 0 checksum ",
 			   69),
 		  "%s", manifest);
@@ -79,9 +79,13 @@ PROMISE(mesh_set, has_a_text_of_each_rank_and_a_manifest)
 		snprintf(path, sizeof(path), "set.%u", i);
 		text = file_text(path);
 		cr_assert_str_eq(text, saved);
-		snprintf(line, sizeof(line), "text %u %s", i,
-			 strstr(text, "checksum "));
+		contents = contents_of(text);
+		text[strlen(text) - 1] = '\0';
+		snprintf(line, sizeof(line),
+			 "text %u %s contents %016" PRIx64 "\n", i,
+			 strstr(text, "checksum "), fnv1a(contents));
 		cr_assert(strstr(manifest, line), "%s in %s", line, manifest);
+		free(contents);
 		free(text);
 		free(saved);
 	}
@@ -169,7 +173,7 @@ PROMISE(mesh_set, without_a_manifest_is_refused)
 	leave_set();
 }
 
-/* On another mesh every rank reads all texts. */
+/* On another mesh every rank reads this one, the first that says so. */
 PROMISE(mesh_set, with_a_text_that_is_not_its_own_is_refused)
 {
 	struct ranks ranks;
@@ -180,25 +184,25 @@ PROMISE(mesh_set, with_a_text_that_is_not_its_own_is_refused)
 	make_set(f, "other", 2);
 	open_ranks(&ranks, f, "data=0/1 tensor=0/2");
 	load_bed(&ranks.bed, "set");
-	text = file_text("set.3");
-	put_bytes("set.3", text, strlen(text) - 1);
-	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': line ");
+	text = file_text("set.1");
+	put_bytes("set.1", text, strlen(text) - 1);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.1': line ");
 	other = changed_text(text, "serial 2", "serial 3");
-	put_text("set.3", other);
+	put_text("set.1", other);
 	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID,
-		    "'set.3': not the text that the manifest names");
+		    "'set.1': not the text that the manifest names");
 	free(other);
-	other = file_text("other.3");
-	put_text("set.3", other);
-	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': not the");
+	other = file_text("other.1");
+	put_text("set.1", other);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.1': not the");
 	free(other);
-	other = file_text("set.2");
-	put_text("set.3", other);
-	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': not the");
+	other = file_text("set.3");
+	put_text("set.1", other);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.1': not the");
 	free(other);
-	cr_assert(!unlink("set.3"));
-	refuses_set(&ranks, "set", PHILOX_ERROR_FILE, "'set.3'");
-	put_text("set.3", text);
+	cr_assert(!unlink("set.1"));
+	refuses_set(&ranks, "set", PHILOX_ERROR_FILE, "'set.1'");
+	put_text("set.1", text);
 	load_bed(&ranks.bed, "set");
 	free(text);
 	bed_close(&ranks.bed);
@@ -256,9 +260,9 @@ PROMISE(mesh_set, with_a_manifest_cut_or_changed_is_refused)
 static const struct {
 	const char *from, *to, *named;
 } manifests[] = {
-	{"set 1", "set 0", "line 1: 0 is too small"},
-	{"set 1", "set 01", "line 1: no further digit"},
-	{"set 1\n", "set 1\n\n", "line 2: an axis, a text or the end"},
+	{"set 2", "set 0", "line 1: 0 is too small"},
+	{"set 2", "set 02", "line 1: no further digit"},
+	{"set 2\n", "set 2\n\n", "line 2: an axis, a text or the end"},
 	{"size 2", "size 0", "line 2: 0 is too small"},
 	{"size 2", "size 2 at 0", "line 2: the end of the line"},
 	{"\"tensor\"", "\"data\"", "line 3: mesh: axes 0 and 1 are both"},
@@ -268,6 +272,9 @@ static const struct {
 	{"text 1", "text 2", "line 5: text 1 has to come first"},
 	{"text 3", "axis \"c\" size 1\ntext 3", "line 7: an axis, a text or"},
 	{"text 0 checksum ", "text 0 checksum x", "line 4: a digit"},
+	{"set 2", "set 1", "line 4: the end of the line expected"},
+	{" contents ", " content ", "line 4: ' contents ' expected"},
+	{" contents ", " contents x", "line 4: a digit"},
 };
 
 PROMISE(mesh_set, with_malformed_lines_is_refused)
@@ -297,10 +304,10 @@ PROMISE(mesh_set, with_malformed_lines_is_refused)
 		      PHILOX_ERROR_INVALID);
 		NAMES(manifests[i].named);
 	}
-	put_text("set", "philox set 2\nanything");
+	put_text("set", "philox set 3\nanything");
 	FAILS(philox_context_load_ranks(ranks.bed.context[0], "set"),
 	      PHILOX_ERROR_UNSUPPORTED);
-	NAMES("the newest this library reads is 1");
+	NAMES("the newest this library reads is 2");
 	free(manifest);
 	bed_close(&ranks.bed);
 	leave_set();

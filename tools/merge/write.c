@@ -258,7 +258,7 @@ static enum philox_status write_group(struct merge_job *job,
 {
 	enum philox_status status;
 
-	output->draft.set.mesh = job->to; /* at rank 0, as it was taken */
+	output->draft = draft_of(&job->to, job->new_path); /* at rank 0 */
 	status = write_all_ranks(job, output);
 	if (status == PHILOX_OK && !merge_signal())
 		status = file_group_end(output->group);
@@ -277,7 +277,7 @@ static enum philox_status write_group(struct merge_job *job,
 /* What a killed merge has left is gone before it is looked for. */
 int merge_write(struct merge_job *job)
 {
-	struct merge_output output = {.draft.path = job->new_path};
+	struct merge_output output = {.group = NULL};
 
 	if (file_group_begin(job->new_path, &output.group) != PHILOX_OK) {
 		complain("merge", "%s", philox_error_message());

@@ -33,7 +33,14 @@ char *signed_again(const char *text);
 /* The text with the first `from` replaced, signed again, for free(). */
 char *changed_text(const char *text, const char *from, const char *to);
 
+/* Makes a manifest one of version 1, which does not know the contents. */
+void make_older(const char *path);
+/* What a text says but for its place and its outputs, for free(). */
+char *contents_of(const char *text);
+
 /* philox merge in this process, without its output: the exit status. */
 int quiet_merge(int argc, char **argv);
+/* The same with any of tools/tools.h. */
+int quietly(int (*tool)(int argc, char **argv), int argc, char **argv);
 
 #endif
