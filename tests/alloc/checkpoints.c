@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include "tests/support/beds/pools.h"
+#include "tests/support/left.h"
 
 #define IDS_MAX 600
 
@@ -278,6 +279,7 @@ Test(pool_checkpoints, another_pool_s_checkpoint_is_refused)
 	struct pool_test t, other;
 	struct moment m;
 
+	left_begin();
 	open_kind(&other, POOL_PLAIN);
 	m = remember(&other);
 	pool_test_close(&other); /* a checkpoint may outlive its pool */
@@ -286,6 +288,7 @@ Test(pool_checkpoints, another_pool_s_checkpoint_is_refused)
 		refuses(&t, &m, NULL, 0, PHILOX_ERROR_MISMATCH);
 	}
 	pool_checkpoint_free(m.made);
+	left_end();
 }
 
 Test(pool_checkpoints, a_checkpoint_of_before_a_trim_is_refused)

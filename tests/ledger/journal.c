@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "tests/support/left.h"
 #include "tests/support/support.h"
 
 /* --- files ---------------------------------------------------------------- */
@@ -182,6 +183,7 @@ static void run_program(const char *device)
 	struct philox_region *region;
 
 	fixture_open(&f, device);
+	left_file();
 	f.injected = 1;
 	use_generators(&f);
 	region = make_region(&f, "layer");
@@ -310,6 +312,7 @@ Test(journal, names_its_file_after_the_process)
 	setenv("PHILOX_JOURNAL", path_of("of-%p"), 1);
 	for (int i = 0; i < 2; i++) {
 		fixture_open(&f, "host:sync");
+		left_file();
 		fixture_close(&f);
 	}
 	snprintf(name, sizeof(name), "of-%ld", (long)getpid());
@@ -725,6 +728,7 @@ PROMISE(journal, that_cannot_be_opened_fails_the_creation_of_a_context)
 	OK(philox_context_create(f->device, &other));
 	philox_context_destroy(other);
 	unsetenv("PHILOX_JOURNAL");
+	left_file();
 	HAS("good", " 1 context digest ");
 }
 
@@ -759,6 +763,7 @@ PROMISE(journal, of_the_environment_that_ends_fails_no_call)
 	setenv("PHILOX_JOURNAL", path, 1);
 	OK(philox_context_create(f->device, &other));
 	unsetenv("PHILOX_JOURNAL");
+	left_file();
 	step(f, make_region_of(other, "first", 0, NULL));
 	OK(philox_context_set_log(other, on_message, path));
 	step(f, make_region_of(other, "second", 0, NULL));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "tests/support/left.h"
 #include "tests/support/support.h"
 
 static char trace_folder[] = "/tmp/philox-trace-XXXXXX";
@@ -70,6 +71,7 @@ static struct philox_context *another_context(struct fixture *f)
 	setenv("PHILOX_TRACE", trace_path, 1);
 	OK(philox_context_create(f->device, &context));
 	unsetenv("PHILOX_TRACE");
+	left_file();
 	return context;
 }
 

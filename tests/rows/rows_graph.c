@@ -435,7 +435,7 @@ PROMISE(rows_graph, a_device_that_fails_leaves_no_table_behind)
 		OK(philox_rows_create(f->context, &options, &rows));
 		OK(philox_rows_destroy(rows));
 	}
-	f->injected = 1;
+	f->injected = f->unfreed = 1;
 }
 
 /* A table's device calls, and which of several is to fail. */
@@ -477,7 +477,7 @@ PROMISE(rows_graph, a_table_that_fails_during_a_capture_does_not_break_it)
 		check_step(f, &s, (unsigned)i, offsets);
 		destroy(f, &made);
 	}
-	f->injected = 1;
+	f->injected = f->unfreed = 1;
 }
 
 /* A destroyed table that no graph holds any longer is freed by either call. */

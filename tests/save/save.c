@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "tests/support/left.h"
 #include "tests/support/support.h"
 
 /* --- contexts to save ----------------------------------------------------- */
@@ -389,6 +390,7 @@ Test(save, a_text_is_good_for_another_device, .timeout = 120)
 		set_up(&saved, here.context, 0);
 		history(&here, &saved);
 		text = text_of(saved.context);
+		left_keep(text);
 		expected = future_of(&here, &saved, 0);
 		fixture_close(&here);
 		fixture_open(&there, devices[1 - from]);

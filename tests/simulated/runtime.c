@@ -34,6 +34,12 @@ static void open_gpus(void)
 		gpus[i] = open_gpu();
 }
 
+struct host_device *simulated_gpu(unsigned index)
+{
+	return index < RUNTIME_GPUS && gpus[index] ? host_of(gpus[index])
+						   : NULL;
+}
+
 struct philox_device *runtime_gpu(void)
 {
 	pthread_once(&once, open_gpus);
@@ -383,9 +389,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
 				 cudaEvent_t to)
 {
 	uint64_t nanoseconds = 0;
-	cudaError_t error =
-		RUNTIME_UNSAFE(event_elapsed, (philox_event)from,
-			       (philox_event)to, &nanoseconds);
+	cudaError_t error = RUNTIME_UNSAFE(event_elapsed, (philox_event)from,
+					   (philox_event)to, &nanoseconds);
 
 	if (error == cudaSuccess)
 		*milliseconds = (float)((double)nanoseconds * 1e-6);

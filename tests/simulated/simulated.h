@@ -46,6 +46,9 @@ struct simulated_kernel {
 	struct simulated_kernel *next;
 };
 
+/* The host device that stands for a GPU; NULL: there is none, or none yet. */
+struct host_device *simulated_gpu(unsigned index);
+
 /* Registers a kernel; `kernel` lives as long as the program. */
 void simulated_register(struct simulated_kernel *kernel);
 

@@ -22,6 +22,13 @@
  * once; 0: none any more. It returns 0 where a sanitizer has malloc(), which
  * cannot fail there.
  *
+ * allocations_mark() returns a number for now. allocations_left() says what of
+ * that was allocated since then, by this program's code and on any thread, is
+ * not free: how many pieces, and of the oldest its size and which code asked
+ * for it, as addr2line takes it. It knows of none where a sanitizer has
+ * malloc(), which looks for leaks itself.
+ * allocations_forget() takes one out of what that looks at.
+ *
  * bytes_in_use() returns the bytes that the process has allocated now, by
  * malloc's or a sanitizer's count.
  */
@@ -30,5 +37,12 @@ uint64_t allocations(void);
 uint64_t allocated_bytes(void);
 int allocations_fail(uint64_t n);
 size_t bytes_in_use(void);
+
+struct allocations_left {
+	size_t n, size, by;
+};
+uint64_t allocations_mark(void);
+struct allocations_left allocations_left(uint64_t mark);
+void allocations_forget(const void *memory);
 
 #endif

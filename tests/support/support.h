@@ -37,7 +37,8 @@ struct fixture {
 	uint32_t *scratch;    /* device array of WORDS words */
 	int own;              /* graphs: captured by us and adopted */
 	unsigned order; /* own graphs: the order in which nodes run, a number */
-	int injected;   /* failures were injected: skip the leak count */
+	int injected;   /* failures were injected: calls are no measure */
+	int unfreed;    /* a call that frees was failed: something is left */
 	void *arrays[512]; /* freed by fixture_close() */
 	size_t n_arrays;
 	philox_native_graph natives[512]; /* the same, where own is set */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <philox/pool.h>
+#include "tests/support/left.h"
 #include "tests/support/support.h"
 #include "tools/formats/formats.h"
 
@@ -230,6 +231,7 @@ static char *story_text(const char *device, uint32_t flags)
 	fixture_open(&f, device);
 	tell(&story, &f, flags);
 	text = text_of(story.pool);
+	left_keep(text);
 	fixture_close(&f);
 	return text;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "tests/support/beds/runner.h"
+#include "tests/support/left.h"
 
 static char folder[] = "/tmp/philox-runner-XXXXXX";
 static char trace[64], journal[64];
@@ -63,6 +64,8 @@ static void some_calls(void)
 	fixture_open(&f, named_device() ? named_device() : "host:sync");
 	unsetenv("PHILOX_TRACE");
 	unsetenv("PHILOX_JOURNAL");
+	left_file();
+	left_file();
 	r = make_runner_of(&f, "runner", 0);
 	layer = make_layer(&f, r, "a \"layer\"");
 	make_function(&layer, r, "a \"layer\"");
@@ -110,6 +113,7 @@ static void moving_calls(void)
 	setenv("PHILOX_TRACE", trace, 1);
 	fixture_open(&f, named_device() ? named_device() : "host:sync");
 	unsetenv("PHILOX_TRACE");
+	left_file();
 	r = make_runner_of(&f, "runner", 0);
 	layer = make_layer(&f, r, "a");
 	options = layer_options("a", &layer);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "tests/support/allocations.h"
 #include "tests/support/beds/runner.h"
+#include "tests/support/left.h"
 #include "tools/formats/formats.h"
 
 TestSuite(runner_snapshot, .timeout = 120);
@@ -24,6 +25,7 @@ static const char *text_of(struct philox_runner *r)
 	text = NULL;
 	OK(philox_runner_snapshot_text(r, &text, &size));
 	cr_assert_eq(strlen(text), size);
+	left_keep(text);
 	return text;
 }
 
@@ -429,6 +431,7 @@ static char *odd_calls(struct fixture *f, struct philox_runner *r)
 	made = keep_call(&a, make_words(f, 3), NULL);
 	drop_call(&a, &made);
 	text = strdup(text_of(r));
+	left_keep(text);
 	OK(philox_runner_destroy(r));
 	return text;
 }

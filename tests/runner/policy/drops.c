@@ -46,7 +46,7 @@ RUNNER_PROMISE(runner_drops, that_the_device_fails_leave_the_rest_as_it_was)
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
 
-	f->injected = 1;
+	f->injected = f->unfreed = 1;
 	make_function_under(&layer, r, "layer",
 			    &(struct philox_policy){.keys = 1});
 	for (unsigned settled = 1; settled < 4; settled++) {

@@ -161,9 +161,8 @@ RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
 	struct layer_call kept;
 	struct numbers saw;
 
-	make_function_under(
-		&layer, r, "layer",
-		&(struct philox_policy){.keys = 3});
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 3});
 	for (uint32_t key = 0; key < 3; key++)
 		settle(&layer, x, key);
 	kept = made_call(&layer, x, 0);
@@ -189,9 +188,8 @@ RUNNER_PROMISE(runner_limits, leave_the_outputs_of_keys_that_go)
 	struct layer_call kept[4];
 	struct numbers saw[4];
 
-	make_function_under(
-		&layer, r, "layer",
-		&(struct philox_policy){.keys = 2});
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 2});
 	for (uint32_t key = 0; key < 4; key++) {
 		settle(&layer, x, key);
 		kept[key] = made_call(&layer, x, key);
@@ -255,6 +253,25 @@ RUNNER_PROMISE(runner_limits, leave_the_ties_of_keys_that_go)
 	plain_backward(&layer, kept.use.ticket, f->stream, 0);
 	OVER(r, &kept);
 	LIVE(f, r, 0);
+}
+
+/* Without an event its recordings wait, and no other call comes. */
+RUNNER_PROMISE(runner_limits, leave_nothing_when_the_function_goes)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	f->injected = 1;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 1});
+	settle(&layer, x, 0);
+	OK(philox_device_fail(f->device, "event_create", 1,
+			      PHILOX_ERROR_DEVICE));
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP); /* 0 goes */
+	cr_assert_eq(counts_of(&layer).recordings, 0);
+	cr_assert_eq(graphs(r), 1, "nothing waits: %d", (int)graphs(r));
+	OK(philox_function_destroy(layer.function));
+	cr_assert_eq(graphs(r), 0, "its graph is left");
 }
 
 /* --- launches that are still running -------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "tests/support/beds/runner_resume.h"
+#include "tests/support/left.h"
 
 enum { RANKS = 2 };
 
@@ -67,6 +68,7 @@ static void stop_rank(struct resumed *rank, uint32_t n, uint32_t at,
 	accum_stop(&rank->t);
 	OK(philox_outputs_save_text(rank->t.r, rank->f.stream,
 				    &stopped->outputs, &stopped->bytes));
+	left_keep(stopped->outputs);
 	OK(philox_context_save_rank(rank->f.context, path));
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/support/beds/pools.h"
+#include "tests/support/left.h"
 
 void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
 {
@@ -14,6 +15,7 @@ void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
 		own.step = UNITS(128);
 	if (!own.reserve)
 		own.reserve = UNITS(4096);
+	left_begin();
 	OK(philox_device_open("host", &t->device));
 	OK(pool_create(t->device, &own, &t->pool));
 }
@@ -29,7 +31,9 @@ void pool_test_close(struct pool_test *t)
 {
 	whole(t);
 	pool_destroy(t->pool);
+	left_on(t->device, 0);
 	OK(philox_device_close(t->device));
+	left_end();
 }
 
 void whole(const struct pool_test *t)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "tests/support/left.h"
 
 enum { BYTES = WORDS * sizeof(uint32_t) };
 
@@ -197,6 +198,9 @@ void stopped_save(struct stopped *stopped, struct accum *t)
 				    &stopped->bytes));
 	OK(philox_context_save_text(t->f->context, &stopped->context, NULL));
 	OK(philox_plan_save_text(t->r, &stopped->plan, NULL));
+	left_keep(stopped->outputs);
+	left_keep(stopped->context);
+	left_keep(stopped->plan);
 }
 
 void stopped_free(struct stopped *stopped)

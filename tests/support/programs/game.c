@@ -7,6 +7,7 @@
 #include <string.h>
 #include <philox/runner.h>
 #include <philox/save.h>
+#include "tests/support/left.h"
 #include "tests/support/programs/table.h"
 
 const char *const game_event_names[GAME_EVENTS] = {
@@ -105,6 +106,7 @@ static void save(struct game *game)
 	MUST(game, !strcmp(snapshot->text, plain), "%s\nis not\n%s",
 	     snapshot->text, plain);
 	free(plain);
+	left_keep(snapshot->text); /* for other contexts, too */
 	memcpy(snapshot->held, game->held, sizeof(game->held));
 	snapshot->n_held = game->n_held;
 }
@@ -151,9 +153,11 @@ struct plans_of_runners {
 
 static void save_plans(struct game *game, struct plans_of_runners *plans)
 {
-	for (unsigned i = 0; i < GAME_RUNNERS; i++)
+	for (unsigned i = 0; i < GAME_RUNNERS; i++) {
 		GOES(game, philox_plan_save_text(game->runners[i],
 						 &plans->text[i], NULL));
+		left_keep(plans->text[i]);
+	}
 	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
 		memcpy(plans->known[i], game->functions[i].known,
 		       sizeof(plans->known[i]));

@@ -300,7 +300,7 @@ void game_set_up(struct game *game)
 {
 	fixture_open(&game->ours, game->program->device);
 	fixture_open(&game->plain, "host:sync");
-	game->ours.injected = 1;
+	game->ours.injected = game->ours.unfreed = 1;
 	game->array = make_array(&game->plain);
 	GOES(game, philox_event_create(game->ours.device, &game->event));
 	game_open_places(game);
