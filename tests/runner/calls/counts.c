@@ -207,6 +207,63 @@ RUNNER_PROMISE(runner_counts, tell_a_region_that_went)
 	cr_assert_eq(counts_of(&layer).warmup, 1);
 }
 
+static struct philox_region *second;
+
+static enum philox_status draw_second(struct layer *layer,
+				      struct philox_run *run)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_run_forward_begin(run, second, 0, &pass));
+	draw(&pass, layer->f->scratch);
+	return philox_pass_commit(&pass, 0, &ticket);
+}
+
+static uint32_t kind_of_two(struct layer *layer, const void *x)
+{
+	struct layer_call call = new_call(layer, x, 0);
+	struct philox_launch_pass uses[2] = {{.flags = 0}};
+
+	call.call.inputs = &call.x;
+	call.call.outputs = call.outputs;
+	call.call.passes = uses;
+	call.call.n_passes = 2;
+	OK(philox_function_call(layer->function, &call.call));
+	release_outputs(layer, &call);
+	for (int i = 0; i < 2; i++)
+		OK(philox_ticket_release(i ? second : layer->region,
+					 layer->f->stream, uses[i].ticket));
+	return call.call.kind;
+}
+
+/* All recordings that used it go with it, whichever pass was its. */
+RUNNER_PROMISE(runner_counts, tell_either_of_two_regions_that_went)
+{
+	struct layer layer = make_layer(f, r, "first");
+	uint32_t *x[2] = {make_words(f, 3), make_words(f, 4)};
+
+	second = make_region(f, "second");
+	layer.hook = draw_second;
+	make_function(&layer, r, "layer");
+	kind_of_two(&layer, x[0]);
+	for (uint64_t i = 0; i < 4; i++) {
+		for (int k = 0; k < 4; k++)
+			kind_of_two(&layer, x[k / 2]);
+		cr_assert_eq(kind_of_two(&layer, x[0]), PHILOX_CALL_REPLAY);
+		cr_assert_eq(counts_of(&layer).missed_stale, i);
+		cr_assert_eq(counts_of(&layer).recordings, 2);
+		OK(philox_region_destroy(i % 2 ? second : layer.region));
+		if (i % 2)
+			second = make_region(f, "second");
+		else
+			layer.region = make_region(f, "first");
+		cr_assert_eq(kind_of_two(&layer, x[0]), PHILOX_CALL_RECORD);
+		cr_assert_eq(counts_of(&layer).missed_stale, i + 1);
+		cr_assert_eq(counts_of(&layer).recordings, 1);
+	}
+}
+
 /* Each call after the warm-ups is a replay, or is missed for one reason. */
 RUNNER_PROMISE(runner_counts, have_one_reason_for_each_call)
 {
