@@ -424,6 +424,24 @@ POOL_PROMISE(pool_refusals, of_options)
 	OK(philox_pool_destroy(NULL));
 }
 
+POOL_PROMISE(pool_refusals, of_a_name_of_64_bytes)
+{
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
+	struct philox_pool *longest = pool;
+	char name[65] = "";
+
+	memset(name, 'n', 64);
+	options.name = name;
+	FAILS(philox_pool_create(f->context, &options, &longest),
+	      PHILOX_ERROR_INVALID);
+	NAMES("name has more than 63 bytes");
+	cr_assert_eq(longest, pool);
+	name[63] = '\0';
+	OK(philox_pool_create(f->context, &options, &longest));
+	cr_assert_str_eq(philox_pool_name(longest), name);
+	OK(philox_pool_destroy(longest));
+}
+
 POOL_PROMISE(pool_refusals, of_null_and_nothing)
 {
 	struct philox_pool_stats statistics =

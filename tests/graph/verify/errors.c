@@ -346,6 +346,8 @@ enum wrong {
 	BACKWARD_INSTEAD,
 	OTHER_FLAGS,
 	NO_ARRAY,
+	NO_REGION,
+	NO_PASS,
 	WRONGS
 };
 
@@ -359,6 +361,10 @@ static enum philox_status wrong_pass(struct job *job, struct job_stage *stage,
 		return job_forward(stage, job->other, 0, pass);
 	if (wrong == BACKWARD_INSTEAD)
 		return job_backward(stage, job->region, none, 0, pass);
+	if (wrong == NO_REGION)
+		return job_forward(stage, NULL, 0, pass);
+	if (wrong == NO_PASS)
+		return job_forward(stage, job->region, 0, NULL);
 	return job_forward(stage, job->region,
 			   wrong == OTHER_FLAGS ? PHILOX_PASS_INFERENCE : 0,
 			   pass);
@@ -395,7 +401,9 @@ static const enum philox_status statuses[WRONGS] = {
 	[OTHER_REGION] = PHILOX_ERROR_MISMATCH,
 	[BACKWARD_INSTEAD] = PHILOX_ERROR_MISMATCH,
 	[OTHER_FLAGS] = PHILOX_ERROR_MISMATCH,
-	[NO_ARRAY] = PHILOX_ERROR_INVALID};
+	[NO_ARRAY] = PHILOX_ERROR_INVALID,
+	[NO_REGION] = PHILOX_ERROR_INVALID,
+	[NO_PASS] = PHILOX_ERROR_INVALID};
 
 PROMISE(verify_errors, of_callbacks_are_those_of_the_launch)
 {

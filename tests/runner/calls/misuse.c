@@ -245,6 +245,67 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 	LIVE(f, r, 0);
 }
 
+/* --- begins that lack something ------------------------------------------- */
+
+enum { FORWARD_REGION, FORWARD_PASS, BACKWARD_REGION, BACKWARD_PASS, LACKS };
+
+static int lacks;
+
+/* That it failed is an error of the call, whatever the body returns. */
+static enum philox_status begins_without(struct layer *layer,
+					 struct philox_run *run)
+{
+	struct philox_ticket none = {0, 0};
+	struct philox_pass pass;
+
+	switch (lacks) {
+	case FORWARD_REGION:
+		FAILS(philox_run_forward_begin(run, NULL, 0, &pass),
+		      PHILOX_ERROR_INVALID);
+		break;
+	case FORWARD_PASS:
+		FAILS(philox_run_forward_begin(run, layer->region, 0, NULL),
+		      PHILOX_ERROR_INVALID);
+		break;
+	case BACKWARD_REGION:
+		FAILS(philox_run_backward_begin(run, NULL, none, 0, &pass),
+		      PHILOX_ERROR_INVALID);
+		break;
+	case BACKWARD_PASS:
+		FAILS(philox_run_backward_begin(run, layer->region, none, 0,
+						NULL),
+		      PHILOX_ERROR_INVALID);
+		break;
+	default:
+		return PHILOX_OK;
+	}
+	NAMES(lacks == FORWARD_REGION || lacks == BACKWARD_REGION
+		      ? "region is NULL"
+		      : "pass is NULL");
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_misuse, of_a_begin_without_region_or_pass_is_named)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = begins_without;
+	make_function(&layer, r, "layer");
+	for (unsigned i = 0; i < 2; i++) { /* a warm-up, and a recording */
+		for (lacks = FORWARD_REGION; lacks < LACKS; lacks++) {
+			struct layer_call call = new_call(&layer, x, 0);
+
+			FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+			NAMES("is NULL");
+			PENDING(layer.region, 0);
+			LIVE(f, r, 0);
+		}
+		kind_of_call(&layer, x, 0);
+	}
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+}
+
 /* --- run functions elsewhere ---------------------------------------------- */
 
 static struct philox_run *run_of;
