@@ -275,6 +275,63 @@ PROMISE(verify, puts_tables_of_rows_back)
 	}
 }
 
+/* The same from states that the work has the address of. */
+static enum philox_status states_work(struct job *job, struct job_stage *stage)
+{
+	struct philox_device *device = job->f->device;
+	struct philox_state *states;
+
+	JOB_TRY(philox_memory_set(device, stage->stream, stage->array[0], 0,
+				  JOB_BYTES));
+	JOB_TRY(philox_rows_states(job->prop, &states));
+	JOB_TRY(philox_memory_copy(device, stage->stream, stage->array[0],
+				   states, 4 * sizeof(*states)));
+	return philox_memory_set(device, stage->stream, states + 1, 7,
+				 sizeof(*states));
+}
+
+/* The legacy stream may not be used while a blocking stream captures. */
+static void verify_beside_a_capture(struct job *job)
+{
+	struct fixture *f = job->f;
+	philox_native_graph native;
+
+	OK(philox_stream_begin_capture(f->device, f->stream,
+				       PHILOX_CAPTURE_RELAXED));
+	OK(philox_graph_launch_verified(job->graph, f->side, NULL, 0,
+					&job->options));
+	OK(philox_stream_end_capture(f->device, f->stream, &native));
+	OK(philox_native_graph_destroy(f->device, native));
+}
+
+PROMISE(verify, keeps_tables_of_rows_on_the_stream_of_the_launch)
+{
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
+	struct philox_rows *rows;
+
+	options.name = "requests";
+	options.count = 4;
+	OK(philox_rows_create(f->context, &options, &rows));
+	for (int own = 0; own < 2; own++) {
+		struct job job = new_job(f, own ? states_work : rows_work);
+		struct philox_state state;
+
+		job.prop = rows;
+		job.n_uses = 0;
+		make_job(&job);
+		for (unsigned i = 1; i < 3; i++) {
+			verify_beside_a_capture(&job);
+			OK(philox_rows_get(rows, f->side, 1, 1, &state));
+			OK(philox_stream_synchronize(f->device, f->side));
+			cr_assert_eq(state.offset,
+				     own ? UINT64_C(0x0707070707070707)
+					 : 12 * i);
+		}
+		OK(philox_graph_destroy(job.graph));
+		OK(philox_pool_destroy(job.pool));
+	}
+}
+
 /* --- launches that are wrong ---------------------------------------------- */
 
 static enum philox_status faulty_work(struct job *job, struct job_stage *stage)
