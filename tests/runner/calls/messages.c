@@ -419,6 +419,71 @@ RUNNER_PROMISE(runner_messages, refuse_a_label_that_cannot_be_shown)
 	release_outputs(&layer, &call);
 }
 
+/* --- bodies that fail ------------------------------------------------------ */
+
+static enum philox_status ask_for_more(struct philox_run *run)
+{
+	void *none;
+
+	return philox_run_input(run, 9, &none, NULL);
+}
+
+static enum philox_status end_region(struct layer *layer,
+				     struct philox_run *run)
+{
+	OK(philox_region_destroy(layer->region));
+	return ask_for_more(run);
+}
+
+/* Its ticket went with it, and cannot be released. */
+RUNNER_PROMISE(runner_messages, of_a_failed_body_stay_if_its_region_went)
+{
+	struct layer layer = make_layer(f, r, "step");
+	struct layer_call call = new_call(&layer, make_words(f, 3), 1);
+
+	layer.hook = end_region;
+	make_function(&layer, r, "step");
+	SAYS(try_call(&layer, &call), PHILOX_ERROR_INVALID,
+	     "function 'step' has 1 input: there is no input 9");
+}
+
+static uint64_t refused; /* which of the device's calls from then on */
+
+static enum philox_status fail_before_the_device(struct layer *layer,
+						 struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (refused)
+		status = ask_for_more(run);
+	OK(philox_device_fail(layer->f->device, NULL, refused,
+			      PHILOX_ERROR_DEVICE));
+	return status;
+}
+
+/* ... whatever the device refuses while the call is undone. */
+RUNNER_PROMISE(runner_messages, of_a_failed_body_stay_if_the_device_fails_too)
+{
+	struct layer layer = make_layer(f, r, "step");
+	uint32_t *x = make_words(f, 3);
+
+	f->injected = f->unfreed = 1;
+	layer.hook = fail_before_the_device;
+	for (uint64_t n = 2; n < 40; n++) {
+		struct layer_call call = new_call(&layer, x, 1);
+
+		refused = 0;
+		make_function(&layer, r, "step");
+		if (n % 2) /* the call is recorded, else it is a warm-up */
+			KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+		refused = n / 2;
+		SAYS(try_call(&layer, &call), PHILOX_ERROR_INVALID,
+		     "function 'step' has 1 input: there is no input 9");
+		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
+		OK(philox_function_destroy(layer.function));
+	}
+}
+
 /* --- replays that would overwrite what they read --------------------------- */
 
 /* Verified or not, it is refused before anything is run. */

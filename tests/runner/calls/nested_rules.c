@@ -199,6 +199,15 @@ static enum philox_status fail_within(struct layer *layer,
 
 	(void)layer;
 	philox_run_input(run, 9, &nothing, NULL);
+	FAILS(philox_function_get_stats(NULL, NULL), PHILOX_ERROR_INVALID);
+	return PHILOX_OK;
+}
+
+static enum philox_status look_at_failure(struct outer *o,
+					  struct philox_run *run)
+{
+	FAILS(nest(o, run), PHILOX_ERROR_INVALID);
+	NAMES("function 'inner' has 1 input: there is no input 9");
 	return PHILOX_OK;
 }
 
@@ -206,7 +215,7 @@ RUNNER_PROMISE(runner_nested_rules, a_failed_request_within_fails_the_call)
 {
 	struct outer o;
 
-	make_outer(&o, f, r, ignore);
+	make_outer(&o, f, r, look_at_failure);
 	o.inner.hook = fail_within;
 	FAILS(call_outer(&o), PHILOX_ERROR_INVALID);
 	NAMES("function 'inner' has 1 input: there is no input 9");
