@@ -83,6 +83,27 @@ POOL_PROMISE(pool_order, home_that_was_ordered_is_waited_for_anew)
 		     "at the last stream's end, then at the launch's");
 }
 
+POOL_PROMISE(pool_order, home_is_waited_for_anew_though_others_were_joined)
+{
+	struct philox_graph *graph =
+		record_user(f, pool, 600, 1, make_memory(f, 600));
+	philox_stream third;
+	struct counts before;
+
+	OK(philox_stream_create(f->device, 0, &third));
+	OK(philox_graph_launch(graph, f->stream, NULL, 0));
+	freed_on(pool, f->side);
+	OK(philox_pool_join_streams(pool, f->side, f->stream));
+	freed_on(pool, third);
+	OK(philox_pool_join_streams(pool, third, f->side));
+	before = count(f);
+	OK(philox_graph_launch(graph, f->side, NULL, 0));
+	cr_assert_eq(count(f).waits, before.waits + 1);
+	cr_assert_eq(count(f).records, before.records + 2,
+		     "at the last stream's end, then at the launch's");
+	OK(philox_stream_destroy(f->device, third));
+}
+
 POOL_PROMISE(pool_order, nobody_has_the_memory_of_a_launch_on_its_way)
 {
 	struct philox_pool_block kept = make_block(pool, f->stream, BYTES);
