@@ -72,6 +72,22 @@ POOL_PROMISE(pool_blocks, another_stream_waits_for_the_last_one)
 	cr_assert_eq(pool_look(limited).waits, 1);
 }
 
+POOL_PROMISE(pool_blocks, a_stream_waits_for_another_one_and_the_last_one)
+{
+	struct philox_pool *limited = make_limited(f, 0, 2 << 20);
+	struct philox_pool_block one = make_block(limited, f->stream, 1 << 20);
+	struct philox_pool_block two = make_block(limited, f->side, 1 << 20);
+	philox_stream third;
+
+	OK(philox_stream_create(f->device, 0, &third));
+	OK(philox_pool_free(limited, f->stream, one.address));
+	OK(philox_pool_free(limited, f->side, two.address));
+	cr_assert_eq(make_block(limited, third, 1 << 20).address, two.address);
+	cr_assert_eq(make_block(limited, third, 1 << 20).address, one.address);
+	cr_assert_eq(pool_look(limited).waits, 2);
+	OK(philox_stream_destroy(f->device, third));
+}
+
 POOL_PROMISE(pool_blocks, a_strict_pool_does_not_wait)
 {
 	struct philox_pool *limited =
