@@ -1,6 +1,8 @@
 /*
  * tests/pool/adopt.c - graphs that keep a pool's memory
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include "tests/support/beds/pool.h"
 
 enum { BYTES = 5 << 20 };
@@ -98,6 +100,32 @@ POOL_PROMISE(pool_adopt, a_native_graph_keeps_its_memory_by_itself)
 	OK(philox_stream_synchronize(f->device, f->stream));
 	OK(philox_native_exec_destroy(f->device, native.exec));
 	OK(philox_pool_destroy(pool));
+}
+
+static char said[256];
+
+static void keep_said(void *user, const struct philox_log_entry *entry)
+{
+	(void)user;
+	snprintf(said, sizeof(said), "%s", entry->text);
+}
+
+POOL_PROMISE(pool_adopt, a_pool_that_is_destroyed_counts_what_is_left)
+{
+	struct philox_pool_block blocks[3];
+	char text[256];
+
+	for (size_t i = 0; i < 3; i++)
+		blocks[i] = make_block(pool, f->stream, 1000 * (i + 1));
+	OK(philox_pool_free(pool, f->stream, blocks[1].address));
+	OK(philox_context_set_log(f->context, keep_said, NULL));
+	OK(philox_pool_destroy(pool));
+	OK(philox_context_set_log(f->context, NULL, NULL));
+	snprintf(text, sizeof(text),
+		 "pool 'pool' is destroyed with 2 live blocks of 4000 bytes, "
+		 "the first with tag 'block' and id %" PRIu64,
+		 blocks[0].id);
+	cr_assert_str_eq(said, text);
 }
 
 POOL_PROMISE(pool_adopt, a_pool_with_graphs_is_not_destroyed)

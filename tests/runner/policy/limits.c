@@ -154,7 +154,9 @@ RUNNER_PROMISE(runner_limits, hold_for_keys_of_calls_that_failed)
 
 /* --- outputs that live ---------------------------------------------------- */
 
-RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
+/* Key 0 has an output, of its newest recording. */
+static void outputs_live(struct fixture *f, struct philox_runner *r,
+			 unsigned recordings)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
@@ -163,6 +165,8 @@ RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
 
 	make_function_under(&layer, r, "layer",
 			    &(struct philox_policy){.keys = 3});
+	for (unsigned i = 1; i < recordings; i++)
+		settle(&layer, make_words(f, 3 + i), 0);
 	for (uint32_t key = 0; key < 3; key++)
 		settle(&layer, x, key);
 	kept = made_call(&layer, x, 0);
@@ -178,6 +182,16 @@ RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
 	release_outputs(&layer, &kept);
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+}
+
+RUNNER_PROMISE(runner_limits, drop_keys_whose_outputs_live_after_all_others)
+{
+	outputs_live(f, r, 1);
+}
+
+RUNNER_PROMISE(runner_limits, ask_all_recordings_of_a_key_for_outputs_that_live)
+{
+	outputs_live(f, r, 3);
 }
 
 /* If all have such outputs, the oldest goes; its outputs stay. */
