@@ -432,3 +432,50 @@ RUNNER_PROMISE(runner_failures, of_a_run_that_is_over_say_so)
 		cr_assert_eq(philox_run_kind(kept_run), PHILOX_CALL_NONE);
 	}
 }
+
+/* --- parameters ------------------------------------------------------------ */
+
+static enum philox_status do_nothing(void *user, struct philox_run *run)
+{
+	(void)user;
+	(void)run;
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_failures, of_parameters_that_do_not_fit_name_them)
+{
+	static const struct philox_param_desc params[] = {
+		{.name = "rate", .bytes = 4}, {.name = "wide", .bytes = 8}};
+	const struct philox_call_param good[] = {{params, 4}, {params, 8}};
+	struct philox_call_param given[2] = {{params, 8}, {params, 8}};
+	struct philox_function_desc options =
+		PHILOX_INIT(struct philox_function_desc);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_function *function;
+
+	options.name = "two";
+	options.body = do_nothing;
+	options.params = params;
+	options.n_params = 2;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	call.params = given;
+	call.n_params = 2;
+	SAYS(philox_function_call(function, &call), PHILOX_ERROR_INVALID,
+	     "function 'two': parameter 'rate' has 4 bytes, not 8");
+	given[0].bytes = given[1].bytes = 4;
+	SAYS(philox_function_call(function, &call), PHILOX_ERROR_INVALID,
+	     "function 'two': parameter 'wide' has 8 bytes, not 4");
+	given[1] = (struct philox_call_param){NULL, 8};
+	SAYS(philox_function_call(function, &call), PHILOX_ERROR_INVALID,
+	     "function 'two': parameter 'wide' is NULL");
+	call.params = NULL;
+	SAYS(philox_function_call(function, &call), PHILOX_ERROR_INVALID,
+	     "function 'two': parameters is NULL");
+	call.params = good;
+	call.n_params = 1;
+	SAYS(philox_function_call(function, &call), PHILOX_ERROR_INVALID,
+	     "function 'two' has 2 parameters, not 1");
+	call.n_params = 2;
+	OK(philox_function_call(function, &call));
+}
