@@ -45,6 +45,11 @@ static enum philox_status check_runner(const struct philox_runner_desc *options)
 	status = name_check(options->name, "runner options: name");
 	if (status != PHILOX_OK)
 		return status;
+	if (strlen(options->name) >= sizeof(((struct philox_pool *)0)->name))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "runner options: name has more than %zu "
+				  "bytes",
+				  sizeof(((struct philox_pool *)0)->name) - 1);
 	if (options->pool_flags & PHILOX_POOL_STRICT)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "runner '%s': pool_flags has "

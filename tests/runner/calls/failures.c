@@ -308,10 +308,16 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	struct philox_runner *other;
 	struct philox_function *function;
 	struct philox_function_stats counts = {.size = 3};
+	char name[65] = "";
 
+	memset(name, 'n', 64);
 	FAILS(philox_runner_create(f->context, &of_runner, &other),
 	      PHILOX_ERROR_INVALID);
 	NAMES("name");
+	of_runner.name = name;
+	SAYS(philox_runner_create(f->context, &of_runner, &other),
+	     PHILOX_ERROR_INVALID,
+	     "runner options: name has more than 63 bytes");
 	of_runner.name = "runner";
 	FAILS(philox_runner_create(f->context, &of_runner, &other),
 	      PHILOX_ERROR_EXISTS);
@@ -338,6 +344,7 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	} while (0)
 	REFUSED(options.name = NULL, "name is NULL");
 	REFUSED(options.name = "", "name is empty");
+	REFUSED(options.name = name, "name has more than 63 bytes");
 	REFUSED(options.mode = 3, "mode 3");
 	REFUSED(options.flags = 4, "flags");
 	REFUSED(options.body = NULL, "body");
