@@ -2,9 +2,11 @@
  * tests/graph/verify/verify.c - launches that are verified against an eager
  * form
  */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include "tests/support/beds/runner_scene.h"
 #include "tests/support/beds/verify_job.h"
-#include <stdio.h>
 
 static struct job forward_job(struct fixture *f)
 {
@@ -329,6 +331,75 @@ PROMISE(verify, keeps_tables_of_rows_on_the_stream_of_the_launch)
 		}
 		OK(philox_graph_destroy(job.graph));
 		OK(philox_pool_destroy(job.pool));
+	}
+}
+
+/* The stream of the launch goes on when the other one is done, and no sooner. */
+static atomic_int other_is_done;
+
+static void wait_for_other(const void *args)
+{
+	(void)args;
+	while (!atomic_load(&other_is_done))
+		sched_yield();
+}
+
+static void end_other(const void *args)
+{
+	(void)args;
+	atomic_store(&other_is_done, 1);
+}
+
+static enum philox_status gate(struct job *job, struct job_stage *stage,
+			       philox_stream stream,
+			       void (*function)(const void *args))
+{
+	if (!stage->run ||
+	    strcmp(philox_device_name(job->f->device), "host:strict"))
+		return PHILOX_OK;
+	return philox_stream_launch_host(job->f->device, stream, function,
+					 &other_is_done, sizeof(int));
+}
+
+/* A table is advanced on another stream, which is forked and joined. */
+static enum philox_status forked_work(struct job *job, struct job_stage *stage)
+{
+	struct philox_device *device = job->f->device;
+	const philox_stream other = job->f->side;
+	philox_event event;
+
+	OK(philox_event_create(device, &event));
+	atomic_store(&other_is_done, 0);
+	JOB_TRY(philox_memory_set(device, stage->stream, stage->array[0], 0,
+				  JOB_BYTES));
+	JOB_TRY(philox_event_record(device, stage->stream, event));
+	JOB_TRY(philox_event_wait(device, other, event));
+	JOB_TRY(gate(job, stage, stage->stream, wait_for_other));
+	JOB_TRY(philox_rows_advance(job->prop, other, NULL, 8));
+	JOB_TRY(gate(job, stage, other, end_other));
+	JOB_TRY(philox_event_record(device, other, event));
+	JOB_TRY(philox_event_wait(device, stage->stream, event));
+	return philox_event_destroy(device, event);
+}
+
+PROMISE(verify, keeps_a_table_on_the_stream_that_draws_from_it)
+{
+	struct philox_rows_desc options = PHILOX_INIT(struct philox_rows_desc);
+	struct job job = new_job(f, forked_work);
+	struct philox_rows *rows;
+	struct philox_state state;
+
+	options.name = "requests";
+	options.count = 4;
+	OK(philox_rows_create(f->context, &options, &rows));
+	job.prop = rows;
+	job.n_uses = 0;
+	make_job(&job);
+	for (unsigned i = 1; i < 4; i++) {
+		OK(launch_job(&job));
+		OK(philox_rows_get(rows, f->stream, 1, 1, &state));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		cr_assert_eq(state.offset, 8 * i, "launch %u", i);
 	}
 }
 
