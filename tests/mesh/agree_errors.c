@@ -802,3 +802,36 @@ PROMISE(mesh_errors, large_worlds_send_little)
 	}
 	ranks_close(&bed);
 }
+
+static enum philox_status count_gather(void *user, const void *mine,
+				       size_t size, void *all)
+{
+	(void)mine;
+	(void)size;
+	(void)all;
+	++*(unsigned *)user;
+	return PHILOX_ERROR_STATE;
+}
+
+/* A rank of such a world has nowhere to put what the others send. */
+PROMISE(mesh_errors, a_large_world_without_memory_is_not_asked)
+{
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+	unsigned calls = 0;
+
+	mesh.n_axes = 1;
+	mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 150};
+	OK(philox_context_set_mesh(f->context, &mesh));
+	for (uint64_t n = 1; n <= 2 && allocations_fail(n); n++) {
+		enum philox_status status =
+			philox_context_agree(f->context, count_gather, &calls);
+
+		allocations_fail(0);
+		FAILS(status, PHILOX_ERROR_MEMORY);
+		NAMES("no memory for the digests of 150 ranks");
+	}
+	cr_assert_eq(calls, 0);
+	FAILS(philox_context_agree(f->context, count_gather, &calls),
+	      PHILOX_ERROR_STATE);
+	cr_assert_eq(calls, 1);
+}
