@@ -171,7 +171,7 @@ static enum philox_status create_capture(struct graph_context *graphs,
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
 	list_capture(capture, &graphs->captures);
 	capture_note_id(capture, capture->id);
-	journal_write(graphs->context, "capture-begin capture %u",
+	journal_write(graphs->context, EVENT("capture-begin", CAPTURE),
 		      capture->serial);
 	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
 		 &(struct philox_log_entry){.capture_id = info->id},
@@ -323,7 +323,7 @@ void capture_drop(struct capture *capture)
 	bodies_close(capture, CAPTURED_NO_BODY);
 	status_restore(&kept);
 	capture_release(capture);
-	journal_capture(capture, "drop");
+	journal_capture(capture);
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
 		 "capture %" PRIu64 " with %" PRIu32 " pass%s was dropped",

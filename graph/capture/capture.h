@@ -867,8 +867,8 @@ void journal_conditional(const struct capture *capture);
 void journal_ended(const struct capture *capture,
 		   const struct captured_pass *captured);
 
-/* journal_capture() writes how a capture ended: "adopt" or "drop". */
-void journal_capture(const struct capture *capture, const char *event);
+/* journal_capture() writes that a capture became a graph, or was dropped. */
+void journal_capture(const struct capture *capture);
 
 /* --- report: launches made without philox, and what bodies draw too much --- */
 

@@ -17,22 +17,27 @@ void journal_captured(const struct capture *capture)
 {
 	uint32_t index = capture->n_passes - 1;
 	const struct captured_pass *captured = &capture->passes[index];
-	char forward[40] = "", body[40] = "";
+	char forward[40] = "launch", body[40] = "";
 
 	if (captured->body != CAPTURED_NO_BODY)
 		snprintf(body, sizeof(body), " body %u", captured->body);
-	if (capture_is_named(captured))
-		snprintf(forward, sizeof(forward), " forward launch");
-	else if (captured->backward)
-		snprintf(forward, sizeof(forward), " forward %u",
-			 captured->source);
-	journal_write(context_of(capture),
-		      "capture-%s capture %u pass %u region %s%s flags %s%s%s",
-		      captured->backward ? "backward" : "forward",
-		      capture->serial, index,
-		      journal_name(captured->region->name).text, forward,
-		      journal_flags(captured->flags).text, body,
-		      journal_iterations(captured->iterations).text);
+	if (captured->backward && !capture_is_named(captured))
+		snprintf(forward, sizeof(forward), "%u", captured->source);
+	if (captured->backward)
+		journal_write(context_of(capture),
+			      EVENT("capture-backward", CAPTURE_BACKWARD),
+			      capture->serial, index,
+			      journal_name(captured->region->name).text,
+			      forward, journal_flags(captured->flags).text,
+			      body,
+			      journal_iterations(captured->iterations).text);
+	else
+		journal_write(context_of(capture),
+			      EVENT("capture-forward", CAPTURE_FORWARD),
+			      capture->serial, index,
+			      journal_name(captured->region->name).text,
+			      journal_flags(captured->flags).text, body,
+			      journal_iterations(captured->iterations).text);
 }
 
 void journal_conditional(const struct capture *capture)
@@ -44,9 +49,7 @@ void journal_conditional(const struct capture *capture)
 
 	if (node->around != CAPTURED_NO_BODY)
 		snprintf(around, sizeof(around), " around %u", node->around);
-	journal_write(context_of(capture),
-		      "capture-node capture %u node %u kind %s body %u bodies "
-		      "%u limit %u%s",
+	journal_write(context_of(capture), EVENT("capture-node", CAPTURE_NODE),
 		      capture->serial, index, kinds[node->kind], node->body,
 		      node->bodies, node->limit, around);
 }
@@ -58,25 +61,24 @@ void journal_ended(const struct capture *capture,
 
 	if (captured->phase == CAPTURED_ABORTED)
 		journal_write(context_of(capture),
-			      "capture-abort capture %u pass %u",
+			      EVENT("capture-abort", CAPTURE_ABORT),
 			      capture->serial, index);
 	else
 		journal_write(context_of(capture),
-			      "capture-commit capture %u pass %u flags %s",
+			      EVENT("capture-commit", CAPTURE_COMMIT),
 			      capture->serial, index,
 			      journal_flags(captured->flags).text);
 }
 
-void journal_capture(const struct capture *capture, const char *event)
+void journal_capture(const struct capture *capture)
 {
 	if (capture->graph)
-		journal_write(context_of(capture),
-			      "capture-%s capture %u graph %s passes %u", event,
-			      capture->serial,
-			      journal_name(capture->graph).text,
-			      capture->n_passes);
+		journal_write(
+			context_of(capture),
+			EVENT("capture-adopt", CAPTURE_ADOPT), capture->serial,
+			journal_name(capture->graph).text, capture->n_passes);
 	else
 		journal_write(context_of(capture),
-			      "capture-%s capture %u passes %u", event,
+			      EVENT("capture-drop", CAPTURE_DROP),
 			      capture->serial, capture->n_passes);
 }

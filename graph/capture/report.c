@@ -64,8 +64,7 @@ static void journal_check(const struct capture *capture, const char *what,
 	char name[GRAPH_NAME_SIZE];
 
 	capture_name(capture, name, sizeof(name));
-	journal_write(capture->graphs->context,
-		      "check graph %s %s %" PRIu64 " sequence %" PRIu64,
+	journal_write(capture->graphs->context, EVENT("check", CHECK),
 		      journal_name(name).text, what, n, sequence);
 }
 

@@ -80,9 +80,7 @@ static void post_adopted(const struct philox_graph *graph)
 
 	report_regions(capture, regions, sizeof(regions));
 	write_times(times, took);
-	journal_trace(graph->context,
-		      "capture-times graph %s end %" PRIu64
-		      " instantiate %" PRIu64 " adopt %" PRIu64,
+	journal_trace(graph->context, EVENT("capture-times", CAPTURE_TIMES),
 		      journal_name(graph->name).text, times->end,
 		      times->instantiate, times->adopt);
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
@@ -192,7 +190,7 @@ enum philox_status graph_end(struct philox_graph *graph,
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
 		capture_adopt(capture, graph->name);
-		journal_capture(capture, "adopt");
+		journal_capture(capture);
 		post_adopted(graph);
 	}
 	*out = graph;
@@ -249,7 +247,7 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 	*graph->link = graph->next;
 	if (graph->next)
 		graph->next->link = graph->link;
-	journal_write(graph->context, "graph-destroy graph %s",
+	journal_write(graph->context, EVENT("graph-destroy", GRAPH),
 		      journal_name(graph->name).text);
 	if (graph->capture)
 		capture_release(graph->capture);

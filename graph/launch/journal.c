@@ -1,7 +1,6 @@
 /*
  * graph/launch/journal.c - the events of launches in a context's journal
  */
-#include <inttypes.h>
 #include "graph/launch/launch.h"
 
 static void write_use(const struct philox_graph *graph,
@@ -14,9 +13,9 @@ static void write_use(const struct philox_graph *graph,
 
 	if (capture_is_linked(captured)) {
 		journal_write(graph->context,
-			      "launch-use use %u pass repeat region %s forward "
-			      "%u",
-			      index, journal_name(captured->region->name).text,
+			      EVENT("launch-use", LAUNCH_REPEAT), index,
+			      "repeat",
+			      journal_name(captured->region->name).text,
 			      captured->source);
 		return;
 	}
@@ -24,10 +23,8 @@ static void write_use(const struct philox_graph *graph,
 		flags |= PHILOX_PASS_RETAIN;
 	else if (captured->backward) /* used up by a pass linked to it */
 		flags &= ~(unsigned)PHILOX_PASS_RETAIN;
-	journal_write(graph->context,
-		      "launch-use use %u pass %s region %s ticket %" PRIu64
-		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s%s",
-		      index, captured->backward ? "backward" : "forward",
+	journal_write(graph->context, EVENT("launch-use", LAUNCH_USE), index,
+		      captured->backward ? "backward" : "forward",
 		      journal_name(captured->region->name).text,
 		      claim->hold.serial, state.seed, state.offset,
 		      journal_flags(flags).text,
@@ -44,8 +41,7 @@ void journal_claimed(const struct philox_graph *graph,
 	for (uint32_t i = 0; i < capture->n_sets; i++)
 		journal_generator_at(capture->sets[i].generator, "move",
 				     capture->sets[i].state);
-	journal_write(graph->context,
-		      "launch-begin graph %s sequence %" PRIu64 " uses %u",
+	journal_write(graph->context, EVENT("launch-begin", LAUNCH_BEGIN),
 		      journal_name(graph->name).text, graph->sequence + 1,
 		      graph->n_uses);
 	for (uint32_t i = 0; i < graph->n_uses; i++)
@@ -55,7 +51,7 @@ void journal_claimed(const struct philox_graph *graph,
 void journal_refused(const struct philox_graph *graph, uint32_t use,
 		     enum philox_status status)
 {
-	journal_write(graph->context, "launch-refuse graph %s use %u status %s",
+	journal_write(graph->context, EVENT("launch-refuse", LAUNCH_REFUSE),
 		      journal_name(graph->name).text, use,
 		      philox_status_name(status));
 }
@@ -65,12 +61,11 @@ void journal_launched(const struct philox_graph *graph,
 {
 	if (status == PHILOX_OK)
 		journal_write(graph->context,
-			      "launch-commit graph %s sequence %" PRIu64,
+			      EVENT("launch-commit", LAUNCH_COMMIT),
 			      journal_name(graph->name).text, graph->sequence);
 	else
 		journal_write(graph->context,
-			      "launch-abort graph %s sequence %" PRIu64
-			      " status %s",
+			      EVENT("launch-abort", LAUNCH_ABORT),
 			      journal_name(graph->name).text, graph->sequence,
 			      philox_status_name(status));
 }

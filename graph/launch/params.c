@@ -83,9 +83,9 @@ static void add_param(struct capture *capture,
 	snprintf(capture->last, sizeof(capture->last),
 		 "philox_capture_param() of '%.60s'", param->name);
 	journal_write(capture->graphs->context,
-		      "capture-value capture %u value %u name %s size %u",
-		      capture->serial, capture->n_params - 1,
-		      journal_name(param->name).text, param->size);
+		      EVENT("capture-value", CAPTURE_VALUE), capture->serial,
+		      capture->n_params - 1, journal_name(param->name).text,
+		      param->size);
 }
 
 static enum philox_status record_param(struct graph_context *graphs,
@@ -252,7 +252,7 @@ static void journal_set(const struct philox_graph *graph, size_t index,
 	for (size_t i = 0; i < size; i++)
 		sprintf(hex + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
 	context_lock(graph->context);
-	journal_write(graph->context, "value-set graph %s value %zu bytes %s",
+	journal_write(graph->context, EVENT("value-set", VALUE_SET),
 		      journal_name(graph->name).text, index, hex);
 	context_unlock(graph->context);
 }

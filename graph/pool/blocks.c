@@ -1,7 +1,6 @@
 /*
  * graph/pool/blocks.c - blocks: allocated, freed, found
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "graph/pool/pool.h"
@@ -74,10 +73,8 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 static void journal_block(const struct philox_pool *pool, const char *event,
 			  const struct pool_block *block)
 {
-	pool_journal(pool,
-		     "pool-%s pool %s segment %" PRIu32
-		     " offset %zu size %zu tag %s",
-		     event, journal_name(pool->name).text, block->segment,
+	pool_journal(pool, EVENT("pool-%s", POOL_BLOCK), event,
+		     journal_name(pool->name).text, block->segment,
 		     block->offset, block->size, journal_name(block->tag).text);
 }
 

@@ -1,7 +1,6 @@
 /*
  * graph/pool/checkpoint.c - checkpoints of a pool's blocks
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include "graph/pool/pool.h"
 #include "lib/state/state.h"
@@ -23,7 +22,7 @@ enum philox_status pool_keep_blocks(struct philox_pool *pool,
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	pool->checkpoints++;
-	pool_journal(pool, "pool-checkpoint pool %s blocks %zu",
+	pool_journal(pool, EVENT("pool-checkpoint", POOL_CHECKPOINT),
 		     journal_name(pool->name).text,
 		     pool_checkpoint_blocks(*blocks));
 	return PHILOX_OK;
@@ -78,10 +77,9 @@ static void note_restored(struct philox_pool *pool, size_t freed,
 	struct pool_figures figures;
 
 	pool_figures(pool->blocks, &figures);
-	pool_journal(
-		pool,
-		"pool-restore pool %s blocks %" PRIu64 " freed %zu revived %zu",
-		journal_name(pool->name).text, figures.blocks, freed, revived);
+	pool_journal(pool, EVENT("pool-restore", POOL_RESTORE),
+		     journal_name(pool->name).text, figures.blocks, freed,
+		     revived);
 }
 
 enum philox_status pool_put_back(struct philox_pool *pool,

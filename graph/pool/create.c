@@ -169,7 +169,7 @@ static enum philox_status enlist_pool(struct graph_context *graphs,
 		pool->next = graphs->pools;
 		graphs->pools = pool;
 		journal_write(
-			graphs->context, "pool-create pool %s segments %s",
+			graphs->context, EVENT("pool-create", POOL_CREATE),
 			journal_name(pool->name).text,
 			pool->flags & PHILOX_POOL_EXPANDABLE ? "expandable"
 							     : "plain");
@@ -289,7 +289,7 @@ static enum philox_status unlink_pool(struct graph_context *graphs,
 		link = &(*link)->next;
 	*link = pool->next;
 	post_leaks(pool);
-	journal_write(graphs->context, "pool-destroy pool %s",
+	journal_write(graphs->context, EVENT("pool-destroy", POOL),
 		      journal_name(pool->name).text);
 	return PHILOX_OK;
 }

@@ -57,7 +57,8 @@ static enum philox_status wait_for(const struct borrower *borrower,
 
 static void note_wait(struct philox_pool *pool)
 {
-	pool_journal(pool, "pool-wait pool %s", journal_name(pool->name).text);
+	pool_journal(pool, EVENT("pool-wait", POOL),
+		     journal_name(pool->name).text);
 	pool_post(pool, PHILOX_LOG_INFO, "pool wait", 0, 0,
 		  "made a stream wait for another one, whose free memory it "
 		  "needs");

@@ -14,7 +14,7 @@ static void note_growth(struct philox_pool *pool, size_t mapped, uint64_t began)
 	if (!mapped)
 		return;
 	pool_mark_grown(pool);
-	pool_journal(pool, "pool-grow pool %s bytes %zu",
+	pool_journal(pool, EVENT("pool-grow", POOL_BYTES),
 		     journal_name(pool->name).text, mapped);
 	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, clock_now() - began,
 		  "has taken %zu bytes from the device", mapped);
@@ -131,7 +131,7 @@ static enum philox_status trim(struct philox_pool *pool, size_t *trimmed)
 	if (*trimmed)
 		pool_filled_trimmed(pool);
 	if (*trimmed)
-		pool_journal(pool, "pool-trim pool %s bytes %zu",
+		pool_journal(pool, EVENT("pool-trim", POOL_BYTES),
 			     journal_name(pool->name).text, *trimmed);
 	return status;
 }
@@ -176,7 +176,7 @@ static void unmap_idle(struct philox_pool *pool)
 	if (!bytes)
 		return;
 	pool_filled_trimmed(pool);
-	pool_journal(pool, "pool-trim pool %s bytes %zu",
+	pool_journal(pool, EVENT("pool-trim", POOL_BYTES),
 		     journal_name(pool->name).text, bytes);
 }
 

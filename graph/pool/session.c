@@ -135,7 +135,7 @@ static void end_blocks(struct philox_pool *pool, int undo)
 
 static void journal_end(struct philox_pool *pool, int undone)
 {
-	pool_journal(pool, "pool-%s pool %s", undone ? "rollback" : "end",
+	pool_journal(pool, EVENT("pool-%s", POOL), undone ? "rollback" : "end",
 		     journal_name(pool->name).text);
 }
 
@@ -230,7 +230,7 @@ static enum philox_status open_session(struct philox_pool *pool,
 		return status;
 	pool_session_begin(pool->blocks);
 	pool->session = session;
-	pool_journal(pool, "pool-begin pool %s session %s",
+	pool_journal(pool, EVENT("pool-begin", POOL_BEGIN),
 		     journal_name(pool->name).text,
 		     info->id ? "capture" : "warm-up");
 	return PHILOX_OK;
@@ -493,7 +493,7 @@ static enum philox_status order_streams(struct philox_pool *pool,
 	else
 		status = order_owners(pool, before, after);
 	if (status == PHILOX_OK)
-		pool_journal(pool, "pool-order pool %s",
+		pool_journal(pool, EVENT("pool-order", POOL),
 			     journal_name(pool->name).text);
 	return status;
 }

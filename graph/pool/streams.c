@@ -3,7 +3,6 @@
  *
  * See Note [Pools] in graph/pool/pool.h. With the pool's lock.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include "graph/pool/pool.h"
 #include "lib/containers/array.h"

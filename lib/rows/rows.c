@@ -179,10 +179,8 @@ static void free_unheld(struct philox_context *context)
 
 static void write_event(const struct philox_rows *rows, const char *event)
 {
-	journal_write(rows->context,
-		      "rows-%s rows %s generator %u count %" PRIu64
-		      " seed %016" PRIx64,
-		      event, journal_name(rows->name).text,
+	journal_write(rows->context, EVENT("rows-%s", ROWS), event,
+		      journal_name(rows->name).text,
 		      journal_number(rows->generator), rows->table.count,
 		      rows_seed(rows));
 }

@@ -172,8 +172,7 @@ void save_trace(struct philox_context *context,
 	if (!saved->has_digest)
 		return;
 	context_lock(context);
-	journal_trace(context, "context-save digest %016" PRIx64,
-		      saved->digest);
+	journal_trace(context, EVENT("context-save", DIGEST), saved->digest);
 	context_unlock(context);
 }
 
@@ -183,8 +182,7 @@ static void write_load_event(struct philox_context *context)
 	uint64_t digest;
 
 	if (context->recorded && inspect_digest(context, &digest) == PHILOX_OK)
-		journal_write(context, "context-load digest %016" PRIx64,
-			      digest);
+		journal_write(context, EVENT("context-load", DIGEST), digest);
 }
 
 /*

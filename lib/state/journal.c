@@ -11,7 +11,7 @@
 #include "lib/state/state.h"
 #include "lib/trace/trace.h"
 
-static const struct record_form form = {"journal", "philox journal 1\n", "", 0};
+static const struct record_form form = {"journal", JOURNAL_FIRST, "", 0};
 
 static atomic_uint contexts;
 
@@ -50,11 +50,11 @@ struct journal_text journal_flags(unsigned flags)
 	static const struct {
 		unsigned flag;
 		const char *word;
-	} words[] = {{PHILOX_PASS_INFERENCE, "inference"},
-		     {PHILOX_PASS_WARMUP, "warmup"},
-		     {PHILOX_PASS_RETAIN, "retain"},
-		     {PHILOX_PASS_ON_DEVICE, "on-device"},
-		     {PHILOX_PASS_REVERSED, "reversed"}};
+	} words[] = {
+#define FLAG(word, flag) {flag, word},
+		EVENT_PASS_FLAGS(FLAG)
+#undef FLAG
+	};
 	struct journal_text made = {"none"};
 	size_t length = 0;
 
@@ -169,9 +169,7 @@ void journal_pass(const struct philox_pass *pass, const char *event,
 		  unsigned flags)
 {
 	journal_write(
-		pass->region->context,
-		"%s-%s region %s ticket %" PRIu64 " seed %016" PRIx64
-		" offset %" PRIu64 " flags %s%s",
+		pass->region->context, EVENT("%s-%s", PASS_BEGIN),
 		pass->kind == PASS_FORWARD ? "forward" : "backward", event,
 		journal_name(pass->region->name).text, pass->ticket.serial,
 		pass->state.seed, pass->state.offset, journal_flags(flags).text,
@@ -183,16 +181,14 @@ void journal_pass(const struct philox_pass *pass, const char *event,
 void journal_ticket(const struct philox_region *region, uint64_t serial,
 		    const char *event)
 {
-	journal_write(region->context, "ticket-%s region %s ticket %" PRIu64,
-		      event, journal_name(region->name).text, serial);
+	journal_write(region->context, EVENT("ticket-%s", TICKET), event,
+		      journal_name(region->name).text, serial);
 }
 
 void journal_generator_at(const struct philox_generator *generator,
 			  const char *event, struct philox_state state)
 {
-	journal_write(generator->context,
-		      "generator-%s generator %u seed %016" PRIx64
-		      " offset %" PRIu64,
+	journal_write(generator->context, EVENT("generator-%s", GENERATOR),
 		      event, journal_number(generator), state.seed,
 		      state.offset);
 }
@@ -244,10 +240,7 @@ static struct journal_text journal_axes(const struct region_axes *axes)
 
 void journal_region(const struct philox_region *region)
 {
-	journal_write(region->context,
-		      "region-create region %s generator %u flags %s cells %u "
-		      "advance %" PRIu64 " seed %016" PRIx64 " offset %" PRIu64
-		      " serial %" PRIu64 "%s%s",
+	journal_write(region->context, EVENT("region-create", REGION),
 		      journal_name(region->name).text,
 		      journal_number(region->generator),
 		      region->flags & PHILOX_REGION_SHARED ? "shared" : "none",
@@ -272,7 +265,7 @@ void journal_mesh(struct philox_context *context)
 		join_word(&joined, axis->name);
 		join_word(&joined, place);
 	}
-	journal_write(context, "mesh-set mesh %s rank %" PRIu64,
+	journal_write(context, EVENT("mesh-set", MESH),
 		      journal_joined(&joined).text, mesh_rank(mesh));
 }
 
@@ -313,14 +306,14 @@ enum philox_status journal_begin(struct philox_context *context)
 	record_keep(context->journal);
 	if (context->trace)
 		trace_start(context->trace, context->number);
-	journal_write(context, "context digest %016" PRIx64, digest);
+	journal_write(context, EVENT("context", DIGEST), digest);
 	return PHILOX_OK;
 }
 
 void journal_finish(struct philox_context *context)
 {
 	context_lock(context);
-	journal_write(context, "context-destroy");
+	journal_write(context, EVENT("context-destroy", NOTHING));
 	trace_destroy(context->trace);
 	context->trace = NULL;
 	end_journal(context);
@@ -339,7 +332,7 @@ static enum philox_status begin_at(struct philox_context *context,
 	end_journal(context);
 	context->journal = journal;
 	context->recorded = 1;
-	journal_write(context, "context digest %016" PRIx64, digest);
+	journal_write(context, EVENT("context", DIGEST), digest);
 	return PHILOX_OK;
 }
 

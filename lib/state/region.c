@@ -344,7 +344,7 @@ enum philox_status philox_region_destroy(struct philox_region *region)
 	status = region_check_alive(region);
 	if (status == PHILOX_OK) {
 		region_end_life(region, &dropped);
-		journal_write(context, "region-destroy region %s pending %u",
+		journal_write(context, EVENT("region-destroy", PENDING),
 			      journal_name(region->name).text, dropped.used);
 	}
 	context_unlock(context);

@@ -17,6 +17,7 @@
 #include "lib/base/base.h"
 #include "lib/containers/map.h"
 #include "lib/device/device.h"
+#include "lib/trace/events.h"
 
 /* --- log: messages to the caller's log callback --------------------------- */
 
@@ -694,6 +695,14 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *  function-end runner R function F kind eager|warm-up|record|replay|failed
  *                why W    A call of a runner's function, and why it was no
  *                         replay, in the words of philox_function_reason().
+ *
+ * An event's fields come in this order; lib/trace/events.h has them for the
+ * compiler. Events of a context are counted from 1. A journal that begins later
+ * has those from then on, first of all `context`; so it is if a context comes
+ * back to a journal, and only there are numbers left out. `context-destroy` is
+ * a context's last. A header stands once more where a descriptor of the process
+ * was opened once more; a process that dies may leave a part of a line at the
+ * end.
  *
  * Calls that were refused are not events, except launches: nothing has changed.
  * Events are written with the context's lock held, where they take effect, so

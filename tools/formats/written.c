@@ -3,14 +3,13 @@
  */
 #include "graph/runner/outputs/outputs.h"
 #include "graph/runner/plan/plan.h"
+#include "lib/trace/events.h"
 #include "tools/formats/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define JOURNAL_START "philox journal "
-#define JOURNAL_FIRST "philox journal 1\n"
 #define POOL_START    "philox pool "
 #define RUNNER_START  "philox runner "
 

@@ -266,7 +266,7 @@ static void trace_times(const struct philox_function *function)
 	}
 	if (length)
 		journal_trace(function->runner->context,
-			      "function-times runner %s function %s%s",
+			      EVENT("function-times", FUNCTION_TIMES),
 			      journal_name(function->runner->name).text,
 			      journal_name(function->name).text, text);
 }
@@ -279,7 +279,7 @@ static void trace_begin(const struct philox_function *function)
 		return;
 	function->runner->traced = function->counts;
 	context_lock(context);
-	journal_trace(context, "function-begin runner %s function %s",
+	journal_trace(context, EVENT("function-begin", FUNCTION),
 		      journal_name(function->runner->name).text,
 		      journal_name(function->name).text);
 	context_unlock(context);
@@ -298,15 +298,12 @@ static void trace_end(const struct philox_function *function,
 	write_miss(function, miss);
 	context_lock(context);
 	if (*miss)
-		journal_trace(
-			context,
-			"function-miss runner %s function %s miss %s why %s",
-			journal_name(function->runner->name).text,
-			journal_name(function->name).text, miss,
-			journal_name(function->reason).text);
+		journal_trace(context, EVENT("function-miss", FUNCTION_MISS),
+			      journal_name(function->runner->name).text,
+			      journal_name(function->name).text, miss,
+			      journal_name(function->reason).text);
 	trace_times(function);
-	journal_trace(context,
-		      "function-end runner %s function %s kind %s why %s",
+	journal_trace(context, EVENT("function-end", FUNCTION_END),
 		      journal_name(function->runner->name).text,
 		      journal_name(function->name).text,
 		      ok ? runner_kind(call->kind) : "failed",

@@ -405,10 +405,10 @@ static void trace_made(const struct philox_function *function)
 	struct philox_context *context = function->runner->context;
 
 	context_lock(context);
-	journal_trace(
-		context, "function-times runner %s function %s create %" PRIu64,
-		journal_name(function->runner->name).text,
-		journal_name(function->name).text, function->counts.create_ns);
+	journal_trace(context, EVENT("function-times", FUNCTION_CREATE),
+		      journal_name(function->runner->name).text,
+		      journal_name(function->name).text,
+		      function->counts.create_ns);
 	context_unlock(context);
 }
 

@@ -141,7 +141,7 @@ static enum philox_status load_entered(struct philox_runner *runner,
 	took = clock_now() - began;
 	runner->plan.load_ns += took;
 	context_lock(runner->context);
-	journal_trace(runner->context, "plan-load runner %s load %" PRIu64,
+	journal_trace(runner->context, EVENT("plan-load", PLAN_LOAD),
 		      journal_name(runner->name).text, took);
 	context_unlock(runner->context);
 	post_loaded(plan, runner, took);
