@@ -87,12 +87,6 @@ struct written_word {
 size_t written_split(const char *text, size_t length,
 		     struct written_word words[WRITTEN_WORDS_MAX]);
 
-/*
- * written_end() finds the end of the word that begins at `text`; NULL: a
- * quotation mark has no second one.
- */
-const char *written_end(const char *text, const char *end);
-
 int written_same(struct written_word a, struct written_word b);
 int written_is(struct written_word word, const char *text);
 

@@ -4,8 +4,11 @@
 #include <string.h>
 #include "lib/trace/trace.h"
 
-/* A name in quotation marks has none inside; all else ends at a space. */
-const char *written_end(const char *text, const char *end)
+/*
+ * A name in quotation marks has none inside; all else ends at a space. NULL: a
+ * quotation mark has no second one.
+ */
+static const char *end_of_word(const char *text, const char *end)
 {
 	const char *close;
 
@@ -24,7 +27,7 @@ size_t written_split(const char *text, size_t length,
 	size_t n = 0;
 
 	while (text < end && n < WRITTEN_WORDS_MAX) {
-		const char *stop = written_end(text, end);
+		const char *stop = end_of_word(text, end);
 
 		if (!stop) /* cut within a name */
 			break;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "tests/support/left.h"
 #include "tests/support/support.h"
+#include "tools/formats/formats.h"
 
 /* --- files ---------------------------------------------------------------- */
 
@@ -228,6 +229,16 @@ Test(journal, is_the_same_in_every_run_and_on_every_device)
 	free(other);
 }
 
+/* The tools read what the library writes. */
+static void is_read(const char *text)
+{
+	struct written written = {.kind = WRITTEN_JOURNAL};
+
+	OK(journal_read(text, strlen(text), &written));
+	cr_assert_eq(written.n_events, count_of(text, "\n") - 1);
+	free(written.events);
+}
+
 Test(journal, has_a_line_for_every_event)
 {
 	static const struct {
@@ -301,6 +312,7 @@ Test(journal, has_a_line_for_every_event)
 		cr_assert(count_of(text, events[i].event) == events[i].lines,
 			  "not %u times \"%s\" in:\n%s", events[i].lines,
 			  events[i].event, text);
+	is_read(text);
 	free(text);
 }
 

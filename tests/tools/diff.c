@@ -510,8 +510,21 @@ static void write_text(const char *path, const char *text)
 	cr_assert(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
-#define FIRST "philox journal 1\n0 1 context digest 00\n"
-#define BEGIN "0 2 forward-begin region \"x\" ticket 1 offset 16\n"
+#define HEX(digits) "00000000000000" digits
+#define FIRST_AT(n) "philox journal 1\n0 " #n " context digest " HEX("00") "\n"
+#define FIRST       FIRST_AT(1)
+#define OTHER(c, n) #c " " #n " context digest " HEX("00") "\n"
+#define REGION(n, name, end)                                                 \
+	"0 " #n " region-create region \"" name "\" generator 0 flags none " \
+	"cells 1 advance 4 seed " HEX("0a") " offset 0 serial 1" end "\n"
+#define BEGIN_AT(n, name, ticket, offset)                            \
+	"0 " #n " forward-begin region \"" name "\" ticket " #ticket \
+	" seed " HEX("0a") " offset " #offset " flags none\n"
+#define BEGIN BEGIN_AT(2, "x", 1, 16)
+#define SET(c, n, offset)                                                  \
+#c " " #n                                                          \
+	   " generator-set generator 0 seed " HEX("0a") " offset " #offset \
+							"\n"
 
 static const struct {
 	const char *a, *b, *says;
@@ -519,17 +532,14 @@ static const struct {
 } journals[] = {
 	{FIRST, FIRST, "no difference: events 1\n", 0},
 	{FIRST BEGIN, FIRST BEGIN, "no difference: events 2\n", 0},
-	{FIRST BEGIN "1 1 context digest 00\n",
-	 FIRST "1 1 context digest 00\n" BEGIN, "no difference: events 3\n",
-	 0}, /* mixed in another way */
+	{FIRST BEGIN OTHER(1, 1), FIRST OTHER(1, 1) BEGIN,
+	 "no difference: events 3\n", 0}, /* mixed in another way */
 	{FIRST BEGIN, FIRST BEGIN "0 3 cut", "no difference: events 2\n", 0},
-	{FIRST BEGIN,
-	 FIRST "0 2 forward-begin region \"x\" ticket 1 offset 20\n",
+	{FIRST BEGIN, FIRST BEGIN_AT(2, "x", 1, 20),
 	 "context 0, event 2: forward-begin of region \"x\": offset 16 in A, "
 	 "20 in B\n  A: forward-begin ",
 	 1},
-	{FIRST BEGIN,
-	 FIRST "0 3 forward-begin region \"y\" ticket 2 offset 16\n",
+	{FIRST BEGIN, FIRST_AT(2) BEGIN_AT(3, "y", 2, 16),
 	 "context 0, event 2 of A and 3 of B: forward-begin: region \"x\" in "
 	 "A, \"y\" in B; ticket 1 in A, 2 in B\n",
 	 1},
@@ -538,43 +548,28 @@ static const struct {
 	{FIRST BEGIN, FIRST,
 	 "context 0: B has ended, A continues with event 2:\n  A: forward-begin",
 	 1},
-	{FIRST, FIRST "3 7 context digest 00\n",
-	 "context 3 is in B only, from event 7 on:\n", 1},
-	{FIRST "2 1 a b 1\n", FIRST "1 4 a b 2\n",
-	 "context 2 of A and 1 of B, event 1 of A and 4 of B: a: b 1 in A, 2 in "
-	 "B\n",
+	{FIRST, FIRST OTHER(3, 7), "context 3 is in B only, from event 7 on:\n",
 	 1},
-	{FIRST "0 2 a b 1\n1 1 context digest 00\n", FIRST "1 1 context\n",
+	{FIRST OTHER(2, 1) SET(2, 2, 4), FIRST OTHER(1, 4) SET(1, 5, 8),
+	 "context 2 of A and 1 of B, event 2 of A and 5 of B: generator-set: "
+	 "offset 4 in A, 8 in B\n",
+	 1},
+	{FIRST SET(0, 2, 0) OTHER(1, 1), FIRST OTHER(1, 1),
 	 "context 0: B has ended, A continues with event 2:\n", 1},
-	{FIRST "1 1 context\n", FIRST "0 2 a b 1\n1 1 context digest 00\n",
+	{FIRST OTHER(1, 1), FIRST SET(0, 2, 0) OTHER(1, 1),
 	 "context 0: A has ended, B continues with event 2:\n", 1},
 	{FIRST "0 2 mesh-set mesh \"data=1/4\" rank 1\n",
 	 FIRST "0 2 mesh-set mesh \"data=3/4\" rank 3\n",
 	 "context 0, event 2: mesh-set: mesh \"data=1/4\" in A, \"data=3/4\" in "
 	 "B; rank 1 in A, 3 in B\n",
 	 1},
-	{FIRST "0 2 region-create region \"x\" serial 1 differs \"data\"\n",
-	 FIRST "0 2 region-create region \"x\" serial 1 differs \"tensor\"\n",
+	{FIRST REGION(2, "x", " differs \"data\""),
+	 FIRST REGION(2, "x", " differs \"tensor\""),
 	 "context 0, event 2: region-create of region \"x\": differs \"data\" "
 	 "in A, \"tensor\" in B\n",
 	 1},
-	{FIRST "0 2 region-create region \"x\" serial 1 differs \"data\"\n",
-	 FIRST "0 2 region-create region \"x\" serial 1\n",
+	{FIRST REGION(2, "x", " differs \"data\""), FIRST REGION(2, "x", ""),
 	 "context 0, event 2: region-create", 1},
-	{FIRST "0 2 \"b\"\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST, "philox journal 2\n", "/b': a journal of an unknown version",
-	 2},
-	{FIRST "0 2 a \"b\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 2 a  b\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 2 \n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 2\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 99999999999999999999999 a\n", FIRST, "line 3 is not an event",
-	 2},
-	{FIRST "0 2 a\tb\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 2 a\x80\n", FIRST, "/a': line 3 is not an event", 2},
-	{FIRST "0 2 a 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5\n",
-	 FIRST, "/a': line 3 is not an event", 2},
 	{FIRST, "", "/b': neither a saved context nor a journal nor the", 2},
 	{FIRST, "philox context 1\n", "/b': ", 2},
 	{"philox context 99\n", FIRST, "/a': ", 2},
@@ -591,20 +586,44 @@ Test(diff, names_the_first_difference_of_journals)
 
 /* --- journals by passes --------------------------------------------------- */
 
-#define EAGER(n, what, region, ticket, offset, flags)                    \
-	"0 " #n " " what "-begin region \"" region "\" ticket " #ticket  \
-	" seed 0a offset " #offset " flags none\n"                       \
-	"0 " #n " " what "-commit region \"" region "\" ticket " #ticket \
-	" seed 0a offset " #offset " flags " flags "\n"
+/* The events of context 0 in a text, numbered in their order. */
+static void write_numbered(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	unsigned number = 0;
+
+	cr_assert(file);
+	while (*text) {
+		const char *end = strchr(text, '\n') + 1;
+
+		if (!strncmp(text, "0 ", 2)) {
+			fprintf(file, "0 %u", ++number);
+			text = strchr(text + 2, ' ');
+		}
+		fwrite(text, 1, (size_t)(end - text), file);
+		text = end;
+	}
+	cr_assert_eq(fclose(file), 0);
+}
+
+#define EAGER(n, what, region, ticket, offset, flags)                   \
+	"0 " #n " " what "-begin region \"" region "\" ticket " #ticket \
+	" seed " HEX("0a") " offset " #offset " flags none\n"           \
+			   "0 " #n " " what "-commit region \"" region  \
+			   "\" ticket " #ticket                         \
+			   " seed " HEX("0a") " offset " #offset        \
+					      " flags " flags "\n"
 #define USE(n, use, what, region, ticket, offset, flags)                  \
 	"0 " #n " launch-use use " #use " pass " what " region \"" region \
-	"\" ticket " #ticket " seed 0a offset " #offset " flags " flags "\n"
+	"\" ticket " #ticket " seed " HEX("0a") " offset " #offset        \
+						" flags " flags "\n"
 #define REPEAT(n, use, region, forward)                                 \
 	"0 " #n " launch-use use " #use " pass repeat region \"" region \
 	"\" forward " #forward "\n"
 #define BEGIN_G  "0 40 launch-begin graph \"g\" sequence 1 uses 2\n"
 #define COMMIT_G "0 49 launch-commit graph \"g\" sequence 1\n"
-#define ABORT_G  "0 49 launch-abort graph \"g\" sequence 1 status X\n"
+#define ABORT_G \
+	"0 49 launch-abort graph \"g\" sequence 1 status PHILOX_ERROR_DEVICE\n"
 #define CAPTURE                                                           \
 	"0 30 capture-begin capture 1\n"                                  \
 	"0 31 capture-forward capture 1 pass 0 region \"x\" flags none\n" \
@@ -660,19 +679,21 @@ static const struct {
 	 NULL},
 	/* warm-ups, passes and launches that were aborted are left out */
 	{FIRST F1 B1,
-	 FIRST "0 2 forward-begin region \"x\" ticket 0 seed 0a offset 0 flags "
-	       "warmup\n0 3 forward-abort region \"x\" ticket 0 seed 0a offset "
-	       "0 flags warmup\n" GF1 BEGIN_G USE(43, 0, "backward", "x", 1, 0,
-						  "none") ABORT_G GB1,
+	 FIRST "0 2 forward-begin region \"x\" ticket 0 seed " HEX(
+		 "0a") " offset 0 flags "
+		       "warmup\n0 3 forward-abort region \"x\" ticket 0 seed " HEX(
+			       "0a") " offset 0 flags warmup\n" GF1 BEGIN_G
+			       USE(43, 0, "backward", "x", 1, 0, "none")
+				       ABORT_G GB1,
 	 "no difference: passes 2", 0, "no difference: passes 2"},
-	{FIRST F1 "0 4 backward-begin region \"x\" ticket 1 seed 0a offset 0 "
-		  "flags none\n0 5 backward-abort region \"x\" ticket 1 seed "
-		  "0a offset 0 flags none\n" B1,
+	{FIRST F1 "0 4 backward-begin region \"x\" ticket 1 seed " HEX(
+		 "0a") " offset 0 flags none\n0 5 backward-abort region \"x\" "
+		       "ticket 1 seed " HEX("0a") " offset 0 flags none\n" B1,
 	 FIRST GF1 GB1, "no difference: passes 2", 0, NULL},
 	/* differences */
 	{FIRST F1 B1,
 	 FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 8, "none") COMMIT_G GB1,
-	 ONLY_B "context 0, event 2 of A and 41 of B: forward of region \"x\", "
+	 ONLY_B "context 0, event 2 of A and 3 of B: forward of region \"x\", "
 		"ticket 1: offset 0 in A, 8 in B\n  A: forward-begin region",
 	 1, "ticket 1: offset 8 in A, 0 in B\n"},
 	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB2,
@@ -695,17 +716,21 @@ static const struct {
 	{FIRST EAGER(2, "forward", "x", 0, 0, "inference"),
 	 FIRST BEGIN_G USE(41, 0, "forward", "x", 0, 0, "none") COMMIT_G,
 	 "forward of region \"x\": inference in A only\n", 1, NULL},
-	{FIRST "0 2 generator-set generator 0 seed 01 offset 0\n" F1,
-	 FIRST "0 2 generator-set generator 0 seed 02 offset 0\n" BEGIN_G
-	       "0 41 launch-use use 0 pass forward region \"x\" ticket 1 seed "
-	       "0b offset 0 flags none\n" COMMIT_G,
+	{FIRST "0 2 generator-set generator 0 seed " HEX("01") " offset 0\n" F1,
+	 FIRST "0 2 generator-set generator 0 seed " HEX(
+		 "02") " offset 0\n" BEGIN_G
+		       "0 41 launch-use use 0 pass forward region \"x\" ticket 1 seed " HEX(
+			       "0b") " offset 0 flags none\n" COMMIT_G,
 	 "  the first pass that it changes: forward of region \"x\", ticket 1: "
-	 "seed 0a in A, 0b in B\n",
-	 1, "generator-set of generator 0: seed 02 in A, 01 in B\n"},
-	{FIRST "0 2 region-create region \"x\" generator 0 cells 1\n" F1,
-	 FIRST "0 2 region-create region \"x\" generator 0 cells 2\n" GF1,
-	 "event 2: region-create of region \"x\": cells 1 in A, 2 in B\n", 1,
-	 NULL},
+	 "seed " HEX("0a") " in A, " HEX("0b") " in B\n",
+	 1,
+	 "generator-set of generator 0: seed " HEX("02") " in A, " HEX(
+		 "01") " in B\n"},
+	{FIRST REGION(2, "x", " differs \"tensor\"") F1,
+	 FIRST REGION(2, "x", " differs \"data\"") GF1,
+	 "event 2: region-create of region \"x\": differs \"tensor\" in A, "
+	 "\"data\" in B\n",
+	 1, NULL},
 	{FIRST F1, FIRST GF1 "0 50 check graph \"g\" launches 1 sequence 1\n",
 	 "check of graph \"g\" is in B only: A has no more", 1, NULL},
 };
@@ -713,8 +738,8 @@ static const struct {
 Test(diff, an_eager_journal_is_compared_with_a_captured_one_by_passes)
 {
 	for (size_t i = 0; i < sizeof(by_passes) / sizeof(by_passes[0]); i++) {
-		write_text(path_a, by_passes[i].a);
-		write_text(path_b, by_passes[i].b);
+		write_numbered(path_a, by_passes[i].a);
+		write_numbered(path_b, by_passes[i].b);
 		diff(by_passes[i].status, by_passes[i].says);
 		if (!by_passes[i].other)
 			continue;
@@ -729,10 +754,11 @@ Test(diff, journals_that_both_have_graphs_are_compared_by_passes_if_asked)
 	char *arguments[] = {(char *)"diff", (char *)"--passes", path_a, path_b,
 			     NULL};
 
-	write_text(path_a, FIRST GF1 GF2);
-	write_text(path_b,
-		   FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 0, "none")
-			   USE(42, 1, "forward", "x", 2, 4, "none") COMMIT_G);
+	write_numbered(path_a, FIRST GF1 GF2);
+	write_numbered(path_b,
+		       FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 0, "none")
+			       USE(42, 1, "forward", "x", 2, 4, "none")
+				       COMMIT_G);
 	diff(1, "launch-commit in A, launch-use in B");
 	run_line(tool_diff, 4, arguments);
 	expect(0, "by passes: no difference: passes 2, other events 1\n");
@@ -809,15 +835,11 @@ PROMISE(diff, finds_where_real_runs_first_differ)
 
 #define PASS(number, pass, ticket, flags)                          \
 	"0 " number " " pass "-commit region \"x\" ticket " ticket \
-	" flags " flags "\n"
-#define LAUNCH(end)                                                       \
-	"0 3 launch-begin graph \"g\" sequence 1 uses 2\n"                \
-	"0 4 launch-use use 0 pass forward region \"x\" ticket 2 flags "  \
-	"none\n"                                                          \
-	"0 5 launch-use use 1 pass backward region \"x\" ticket 1 flags " \
-	"none\n"                                                          \
-	"0 6 forward-begin region \"x\" ticket 3 flags none\n"            \
-	"0 7 launch-" end " graph \"g\" sequence 1\n"
+	" seed " HEX("0a") " offset 0 flags " flags "\n"
+#define LAUNCH(end)                                      \
+	BEGIN_G USE(4, 0, "forward", "x", 2, 4, "none")  \
+		USE(5, 1, "backward", "x", 1, 0, "none") \
+			BEGIN_AT(6, "x", 3, 8) end
 
 static const struct {
 	const char *text, *says;
@@ -834,10 +856,10 @@ static const struct {
 	 "forwards 0, backwards 1, pending 0, longest wait 0 events"},
 	{FIRST PASS("2", "forward", "0", "inference"),
 	 "forwards 1, backwards 0, pending 0,"},
-	{FIRST PASS("2", "forward", "1", "none") LAUNCH("commit"),
+	{FIRST PASS("2", "forward", "1", "none") LAUNCH(COMMIT_G),
 	 "forwards 2, backwards 1, pending 1 (longest: ticket 2, 0 events), "
 	 "longest wait 5 events"},
-	{FIRST PASS("2", "forward", "1", "none") LAUNCH("abort"),
+	{FIRST PASS("2", "forward", "1", "none") LAUNCH(ABORT_G),
 	 "forwards 1, backwards 0, pending 1 (longest: ticket 1, 5 events)"},
 	{FIRST PASS("2", "forward", "1",
 		    "none") "0 3 ticket-release region \"x\" ticket 1\n",
@@ -845,20 +867,20 @@ static const struct {
 	{FIRST PASS("2", "forward", "1",
 		    "none") "0 3 region-destroy region \"x\" pending 1\n",
 	 "forwards 1, backwards 0, pending 0, longest wait 1 event\n"},
-	{FIRST PASS("2", "forward", "1", "none") "0 3 context-load digest 00\n",
+	{FIRST PASS("2", "forward", "1",
+		    "none") "0 3 context-load digest " HEX("00") "\n",
 	 "forwards 1, backwards 0, pending 0, longest wait 1 event\n"},
-	{FIRST PASS(
-		 "2", "forward", "1",
-		 "none") "1 1 forward-commit region \"x\" ticket 1 flags none\n",
+	{FIRST PASS("2", "forward", "1", "none")
+		 OTHER(1, 1) "1 2 forward-commit region \"x\" ticket 1 seed " HEX(
+			 "0a") " offset 0 flags none\n",
 	 "context 1, \"x\": forwards 1, backwards 0, pending 1"},
-	{FIRST "0 2 forward-commit\n0 3 launch-commit graph \"g\"\n",
-	 "regions 0\n"},
+	{FIRST COMMIT_G, "regions 0\n"},
 };
 
 Test(diff, inspect_follows_the_tickets_of_a_journal)
 {
 	for (size_t i = 0; i < sizeof(followed) / sizeof(followed[0]); i++) {
-		write_text(path_a, followed[i].text);
+		write_numbered(path_a, followed[i].text);
 		run(tool_inspect, "inspect", path_a, NULL);
 		expect(0, followed[i].says);
 		run(tool_inspect, "inspect", "--json", path_a);

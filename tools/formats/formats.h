@@ -52,6 +52,18 @@ void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
 enum philox_status runner_text_read(const char *text, size_t size,
 				    struct runner_text *read);
 
+/* --- journal: a journal, read ---------------------------------------------- */
+
+/*
+ * journal_read() reads the events of a journal, and checks all that Note
+ * [Journal] says of them: ERROR_INVALID, which names the line,
+ * ERROR_UNSUPPORTED, ERROR_MEMORY. They point into the text. A last line that
+ * was not written whole is noted only. To be freed, whatever the status.
+ */
+struct written;
+enum philox_status journal_read(const char *text, size_t size,
+				struct written *written);
+
 /* --- json: lines of texts as JSON ------------------------------------------ */
 
 /*

@@ -13,112 +13,6 @@
 #define POOL_START    "philox pool "
 #define RUNNER_START  "philox runner "
 
-/* --- journals ------------------------------------------------------------- */
-
-/* Reads a decimal number and the space after it. */
-static int read_number(const char **text, const char *end, uint64_t *number)
-{
-	const char *start = *text;
-
-	*number = 0;
-	for (; *text < end && **text >= '0' && **text <= '9'; ++*text) {
-		if (*number > (UINT64_MAX - 9) / 10)
-			return -1;
-		*number = *number * 10 + (uint64_t)(**text - '0');
-	}
-	if (*text == start || *text == end || **text != ' ')
-		return -1;
-	++*text;
-	return 0;
-}
-
-/*
- * Printable words with one space between, the first without a quotation mark.
- */
-static int are_words(const char *text, const char *end)
-{
-	int n = 0;
-
-	for (const char *byte = text; byte < end; byte++)
-		if (*byte < ' ' || *byte > '~')
-			return 0;
-	while (text < end) {
-		const char *stop = written_end(text, end);
-
-		if (!stop || stop == text || (!n && *text == '"') ||
-		    ++n > WRITTEN_WORDS_MAX)
-			return 0;
-		if (stop == end)
-			return 1;
-		if (*stop != ' ')
-			return 0;
-		text = stop + 1;
-	}
-	return 0;
-}
-
-static int read_event(const char *text, const char *end,
-		      struct written_event *event)
-{
-	if (read_number(&text, end, &event->context) ||
-	    read_number(&text, end, &event->number) || !are_words(text, end))
-		return -1;
-	event->text = text;
-	event->length = (size_t)(end - text);
-	return 0;
-}
-
-/* The lines of one context keep their order. */
-static int compare_events(const void *a, const void *b)
-{
-	const struct written_event *left = a, *right = b;
-
-	if (left->context != right->context)
-		return left->context < right->context ? -1 : 1;
-	return (left->line > right->line) - (left->line < right->line);
-}
-
-static size_t count_lines(const char *text, size_t size)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < size; i++)
-		lines += text[i] == '\n';
-	return lines;
-}
-
-static void sort_events(struct written_event *events, size_t n)
-{
-	qsort(events, n, sizeof(*events), compare_events);
-	for (size_t i = 1; i < n; i++)
-		events[i].rank = events[i - 1].rank +
-				 (events[i].context != events[i - 1].context);
-}
-
-/* Returns 0, or the number of the first line that is not an event. */
-static size_t read_events(struct written *written, const char *text,
-			  const char *end)
-{
-	const char *stop;
-
-	for (size_t line = 2; text < end; line++, text = stop + 1) {
-		struct written_event *event =
-			&written->events[written->n_events];
-
-		stop = memchr(text, '\n', (size_t)(end - text));
-		if (!stop) {
-			written->cut = 1;
-			break;
-		}
-		event->line = line;
-		if (read_event(text, stop, event))
-			return line;
-		written->n_events++;
-	}
-	sort_events(written->events, written->n_events);
-	return 0;
-}
-
 /* --- files ---------------------------------------------------------------- */
 
 static int starts_with(const struct written *written, size_t size,
@@ -137,23 +31,10 @@ static int refuse(const char *command, const char *path, const char *why)
 static int read_journal(const char *command, const char *path,
 			struct written *written, size_t size)
 {
-	char why[64];
-	size_t line;
-
 	written->kind = WRITTEN_JOURNAL;
-	if (!starts_with(written, size, JOURNAL_FIRST))
-		return refuse(command, path, "a journal of an unknown version");
-	written->events = calloc(count_lines(written->text, size) + 1,
-				 sizeof(*written->events));
-	if (!written->events)
-		return refuse(command, path, "out of memory");
-	line = read_events(written, written->text + strlen(JOURNAL_FIRST),
-			   written->text + size);
-	if (!line)
+	if (journal_read(written->text, size, written) == PHILOX_OK)
 		return 0;
-	snprintf(why, sizeof(why), "line %zu is not an event of a journal",
-		 line);
-	return refuse(command, path, why);
+	return refuse(command, path, philox_error_message());
 }
 
 static int read_context(const char *command, const char *path,

@@ -292,7 +292,7 @@ generator 0 state 000000000000002a 0000000000000000
 END
 sed -n '/^philox pool/,/^end pool/p' "$WORK/small" | sed '$d' |
 	python3 "$texts" sign >"$WORK/pool"
-printf 'philox journal 1\n7 1 context digest 0\n' >"$WORK/journal"
+printf 'philox journal 1\n7 1 context digest 00000000000000aa\n' >"$WORK/journal"
 for kind in 'saved context:context' 'snapshot of a pool:pool' 'journal:journal'; do
 	check "--dot of a ${kind%:*} is refused" \
 		gives 2 "is a ${kind%:*}: --dot takes the snapshot of a runner" \

@@ -140,7 +140,7 @@ END
 }
 
 # A small journal by hand: names to escape, passes without an end or a begin,
-# forwards that were not seen, a launch that fails, events of another version
+# forwards that were not seen, a launch that fails, the largest numbers
 cat >"$WORK/odd" <<'END'
 philox journal 1
 0 7 context digest 00000000000000aa
@@ -152,7 +152,7 @@ philox journal 1
 0 12 forward-commit region "<&\x22>\xd1\x8f\xff\x0a\x5c" ticket 1 seed 00000000000000aa offset 0 flags none
 0 13 backward-begin region "<&\x22>\xd1\x8f\xff\x0a\x5c" ticket 1 seed 00000000000000aa offset 0 flags retain
 0 14 backward-begin region "<&\x22>\xd1\x8f\xff\x0a\x5c" ticket 1 seed 00000000000000aa offset 0 flags none
-0 15 something-new region "r" field "]]>" other 99999999999999999999
+0 15 pool-free pool "p" segment 4294967295 offset 0 size 18446744073709551615 tag "]]>"
 3 2 capture-begin capture 1
 3 3 capture-forward capture 1 pass 0 region "r" flags none
 3 4 capture-backward capture 1 pass 1 region "r" forward 0 flags none
@@ -176,7 +176,7 @@ odd_traced()
 	"$philox" inspect --trace "$WORK/trace.json" "$WORK/odd" &&
 		python3 "$checker" "$WORK/trace.json" $(odd_counts) arrows=4 &&
 		grep -qF '"region <&\">я��\\"' "$WORK/trace.json" &&
-		grep -qF '"other":"99999999999999999999"' "$WORK/trace.json"
+		grep -qF '"size":"18446744073709551615"' "$WORK/trace.json"
 }
 
 odd_drawn()
@@ -262,7 +262,8 @@ check "a trace that can no longer be written does no harm" \
 cut_short()
 {
 	{
-		cat "$WORK/train" && i=0 && while [ $i -lt 6000 ]; do
+		cat "$WORK/train" && i=1 &&
+			echo '7 1 context digest 00000000000000aa' && while [ $i -lt 6000 ]; do
 			i=$((i + 1))
 			echo "7 $i check graph \"g\" launches 1 sequence $i"
 		done
