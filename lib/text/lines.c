@@ -46,6 +46,8 @@ void text_write_bytes(FILE *out, const unsigned char *bytes, size_t n)
 
 struct reader reader_start(const char *text, size_t size)
 {
+	if (!text)
+		text = ""; /* nothing is added to NULL */
 	return (struct reader){.text = text,
 			       .at = text,
 			       .end = text + size,

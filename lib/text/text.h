@@ -86,7 +86,7 @@ struct reader {
 	enum philox_status status;
 };
 
-/* reader_start() is a reader at the beginning of a text. */
+/* reader_start() is a reader at the beginning of a text; of no bytes: or NULL. */
 struct reader reader_start(const char *text, size_t size);
 
 /*

@@ -87,6 +87,7 @@ struct written_word {
 size_t written_split(const char *text, size_t length,
 		     struct written_word words[WRITTEN_WORDS_MAX]);
 
+/* Of two words without a text one is as the other. */
 int written_same(struct written_word a, struct written_word b);
 int written_is(struct written_word word, const char *text);
 
@@ -108,7 +109,7 @@ int written_has_flag(const struct written_word *words, size_t n,
  * written_name() writes a name without quotation marks, with the bytes that
  * \xHH stands for; one that is not part of a UTF-8 character becomes U+FFFD,
  * and so does a control character. What has no room is cut. A word that is not
- * quoted stays as it is. Returns the length.
+ * quoted stays as it is, and one without a text is "". Returns the length.
  */
 size_t written_name(struct written_word word, char *name, size_t size);
 

@@ -39,7 +39,8 @@ size_t written_split(const char *text, size_t length,
 
 int written_same(struct written_word a, struct written_word b)
 {
-	return a.length == b.length && !memcmp(a.text, b.text, a.length);
+	return a.length == b.length &&
+	       (!a.length || !memcmp(a.text, b.text, a.length));
 }
 
 int written_is(struct written_word word, const char *text)
@@ -73,9 +74,12 @@ int written_has_flag(const struct written_word *words, size_t n,
 		     const char *flag)
 {
 	struct written_word flags = written_field(words, n, "flags");
-	const char *end = flags.text + flags.length;
+	const char *end;
 
-	for (const char *word = flags.text; word && word < end;) {
+	if (!flags.text)
+		return 0;
+	end = flags.text + flags.length;
+	for (const char *word = flags.text; word < end;) {
 		const char *comma = memchr(word, ',', (size_t)(end - word));
 		size_t length = (size_t)((comma ? comma : end) - word);
 
@@ -110,7 +114,8 @@ static unsigned char take_byte(const char **text, const char *end)
 
 size_t written_name(struct written_word word, char *name, size_t size)
 {
-	const char *text = word.text, *end = text + word.length;
+	const char *text = word.text ? word.text : "";
+	const char *end = text + word.length;
 	size_t length = 0;
 
 	if (word.length >= 2 && *text == '"') {

@@ -593,11 +593,7 @@ void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
 enum philox_status snapshot_read(const char *text, size_t size,
 				 struct snapshot *snapshot)
 {
-	struct reader reader = {.text = text,
-				.at = text,
-				.end = text + size,
-				.start = text,
-				.line = 1};
+	struct reader reader = reader_start(text, size);
 
 	snapshot_read_lines(&reader, snapshot, NULL);
 	if (reader.status != PHILOX_OK)

@@ -862,11 +862,7 @@ static void read_runner_text(struct runner_reader *at)
 enum philox_status runner_text_read(const char *text, size_t size,
 				    struct runner_text *read)
 {
-	struct reader reader = {.text = text,
-				.at = text,
-				.end = text + size,
-				.start = text,
-				.line = 1};
+	struct reader reader = reader_start(text, size);
 	struct runner_reader at = {.reader = &reader, .text = read};
 
 	memset(read, 0, sizeof(*read));
