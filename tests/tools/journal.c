@@ -361,8 +361,15 @@ Test(tools_journal, may_begin_at_any_event_and_again)
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]);
 	     i++) {
 		struct written written = read_all(beginnings[i].text);
+		size_t last = 0; /* place */
 
 		cr_assert_eq(written.n_events, beginnings[i].events, "%s",
+			     beginnings[i].text);
+		for (size_t k = 0; k < written.n_events; k++)
+			last = written.events[k].place > last
+				       ? written.events[k].place
+				       : last;
+		cr_assert_eq(last, beginnings[i].events, "%s",
 			     beginnings[i].text);
 		free(written.events);
 	}

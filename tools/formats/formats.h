@@ -88,6 +88,7 @@ struct written_event {
 	const char *text; /* not closed by a NUL */
 	size_t length;
 	size_t line;
+	size_t place; /* in the journal, from 1, contexts mixed */
 };
 
 enum written_kind {

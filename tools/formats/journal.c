@@ -232,7 +232,8 @@ static void read_fitting(struct reader *reader)
 
 static void read_event(struct reader *reader, struct written *written)
 {
-	struct written_event event = {.line = reader->line};
+	struct written_event event = {.line = reader->line,
+				      .place = written->n_events + 1};
 
 	event.context = reader_decimal(reader, 0, UINT32_MAX);
 	reader_expect(reader, " ");

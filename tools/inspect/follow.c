@@ -17,18 +17,13 @@ static void hand_on(void *user, const struct timeline_item *item)
 	followed->follow->take(followed->follow->user, followed->context, item);
 }
 
-static uint64_t place_of(const struct written_event *event)
-{
-	return event->line - 1; /* the first line is the header */
-}
-
 uint64_t follow_last(const struct written *journal)
 {
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < journal->n_events; i++)
-		if (place_of(&journal->events[i]) > last)
-			last = place_of(&journal->events[i]);
+		if (journal->events[i].place > last)
+			last = journal->events[i].place;
 	return last;
 }
 
@@ -36,8 +31,8 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct written_event *const *left = a, *const *right = b;
 
-	return ((*left)->line > (*right)->line) -
-	       ((*left)->line < (*right)->line);
+	return ((*left)->place > (*right)->place) -
+	       ((*left)->place < (*right)->place);
 }
 
 /* All events as they were written, contexts mixed. */
@@ -65,7 +60,7 @@ static int follow_event(const struct follow *follow, struct followed *followed,
 			return -1;
 		follow->context(follow->user, event->context);
 	}
-	timeline_event(followed->timeline, place_of(event) * follow->scale,
+	timeline_event(followed->timeline, event->place * follow->scale,
 		       event->text, event->length);
 	return 0;
 }
@@ -79,7 +74,7 @@ int follow_journal(const struct written *journal, const struct follow *follow,
 	const struct written_event **events = in_order(journal);
 	int result = events && followed ? 0 : -1;
 
-	for (size_t i = 0; !result && i < n && place_of(events[i]) <= last; i++)
+	for (size_t i = 0; !result && i < n && events[i]->place <= last; i++)
 		result = follow_event(follow, &followed[events[i]->rank],
 				      events[i]);
 	for (size_t i = 0; followed && i < contexts; i++)
