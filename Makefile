@@ -460,39 +460,46 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute each of random texts and pool operations
+## fuzz             random inputs, a minute for each reader, or RUNS=N inputs
+## fuzzers          compiles what that runs; QUICK=1: fast, for few inputs
+FUZZ := $(BUILD)/fuzz$(if $(QUICK),-quick)
+FUZZ_CC := clang -std=c11 -D_GNU_SOURCE -DPHILOX_FUZZ \
+	$(if $(QUICK),-O0 -gline-tables-only,-O1 -g) -Iinclude -I. -I$(dir $(SOURCE)) \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan outputs runner)
-$(BUILD)/fuzz/pool: $(wildcard tests/support/models/pool*.c)
-$(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c) \
-	$(addprefix tools/,formats/json.c formats/pool.c cli/complain.c cli/json.c \
-	cli/svg.c)
-$(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c tools/explain/plan.c) \
-	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
-$(BUILD)/fuzz/outputs: $(wildcard tools/outputs/*.c) \
-	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
-$(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c) \
-	$(addprefix tools/,formats/json.c formats/pool.c formats/runner.c \
-	cli/complain.c cli/json.c cli/svg.c)
-$(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
-	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
-	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
-	$(call say,FUZZ)
-	$(Q)mkdir -p $@-found
-	$(Q)clang -std=c11 -D_GNU_SOURCE -DPHILOX_FUZZ -g -O1 \
-		-fsanitize=fuzzer,address,undefined \
-		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm -o $@
-fuzz: $(FUZZERS)
-	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz/load-found tests/fuzz/corpus
-	$(Q)$(BUILD)/fuzz/set -max_total_time=60 $(BUILD)/fuzz/set-found tests/fuzz/sets
-	$(Q)$(BUILD)/fuzz/pool -max_total_time=60 -max_len=8192 $(BUILD)/fuzz/pool-found
-	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
-		tests/fuzz/snapshots
-	$(Q)$(BUILD)/fuzz/plan -max_total_time=60 $(BUILD)/fuzz/plan-found tests/fuzz/plans
-	$(Q)$(BUILD)/fuzz/outputs -max_total_time=60 $(BUILD)/fuzz/outputs-found \
-		tests/fuzz/outputs
-	$(Q)$(BUILD)/fuzz/runner -max_total_time=60 $(BUILD)/fuzz/runner-found \
-		tests/fuzz/runners
+FUZZED  := load set pool snapshot plan outputs runner journal
+FUZZERS := $(FUZZED:%=$(FUZZ)/%)
+fuzz_objects = $(patsubst %,$(FUZZ)/objects/%.o,$(1))
+# Compiled once for all; a program takes from the archive what it needs
+FUZZ_OBJS := $(call fuzz_objects,$(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
+	$(call below,lib graph alloc $(addprefix tools/,cli diff explain formats \
+	inspect outputs plan pool runner),c)) $(wildcard tests/support/models/pool*.c))
+$(FUZZ)/objects/%.c.o: %.c | $(SOURCE)
+	$(call compile,FUZZ,$(FUZZ_CC) -fsanitize=fuzzer-no-link)
+$(FUZZ)/library.a: $(FUZZ_OBJS) $(call objects,$(VECTOR_SOURCES))
+	$(archive)
+$(FUZZERS): $(FUZZ)/%: $(call fuzz_objects,tests/fuzz/%.c) $(FUZZ)/library.a
+	$(call say,LINK)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -lpthread -lm -o $@
+-include $(call below,$(addprefix $(FUZZ)/objects/,lib graph alloc tools tests),d)
+fuzzers: $(FUZZERS)
+
+# What a program begins with
+FUZZ_load     := tests/fuzz/corpus
+FUZZ_set      := tests/fuzz/sets
+FUZZ_pool     := -max_len=8192
+FUZZ_snapshot := tests/fuzz/snapshots
+FUZZ_plan     := tests/fuzz/plans
+FUZZ_outputs  := tests/fuzz/outputs
+FUZZ_runner   := tests/fuzz/runners
+FUZZ_journal  := tests/fuzz/journals
+# Inputs that reach new code are kept for the next time, but not with RUNS
+$(FUZZED:%=fuzz-%): fuzz-%: $(FUZZ)/%
+	$(if $(RUNS),$(Q)rm -rf $<-found)
+	$(Q)mkdir -p $<-found
+	$(Q)$< $(if $(RUNS),-seed=1 -runs=$(RUNS),-max_total_time=60) $<-found $(FUZZ_$*)
+fuzz:
+	$(Q)set -e; $(foreach f,$(FUZZED),$(MAKE) --no-print-directory fuzz-$f;)
 
 # --- manual -------------------------------------------------------------------
 
@@ -618,5 +625,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all ranks check test simulated gpu matrix fuzz quality html install \
-	install-strip uninstall format clean help FORCE
+.PHONY: all ranks check test simulated gpu matrix fuzz fuzzers \
+	quality html install install-strip uninstall format clean help FORCE

@@ -55,8 +55,10 @@ default_parts()
 			'scripts/tool/trace.sh'
 		;;
 	*)
-		# Deliberate bugs take minutes and run in .ci/run only
-		printf '%s\n' $long $(short_parts) | grep -vxF scripts/bugs.sh
+		# Deliberate bugs and random inputs take minutes and run in
+		# .ci/run only
+		printf '%s\n' $long $(short_parts) |
+			grep -vxF -e scripts/bugs.sh -e scripts/fuzz.sh
 		;;
 	esac
 }

@@ -2,9 +2,11 @@
  * tests/tools/journal.c - journals are read as they are written, and nothing
  * else is
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/fuzz/journal.h"
 #include "tests/support/support.h"
 #include "tools/formats/formats.h"
 
@@ -373,4 +375,46 @@ Test(tools_journal, may_begin_at_any_event_and_again)
 			     beginnings[i].text);
 		free(written.events);
 	}
+}
+
+/* --- the corpus of the fuzz target ------------------------------------------ */
+
+/* Whether it was read. */
+static int run_input(const char *name)
+{
+	static uint8_t data[1 << 16];
+	char path[512];
+	FILE *file;
+	size_t size;
+
+	snprintf(path, sizeof(path), "tests/fuzz/journals/%s", name);
+	file = fopen(path, "rb");
+	cr_assert(file, "%s", path);
+	size = fread(data, 1, sizeof(data), file);
+	cr_assert(size < sizeof(data) && !ferror(file));
+	fclose(file);
+	return fuzz_journal(data, size);
+}
+
+/* Which says what it finds on stdout. */
+Test(tools_journal, survives_the_inputs_of_the_fuzz_target, .timeout = 120)
+{
+	static const char *const refused[] = {"newer", "number", "order"};
+	DIR *folder = opendir("tests/fuzz/journals");
+	const struct dirent *entry;
+	size_t run = 0;
+
+	cr_assert(folder, "tests run from the top of the tree");
+	cr_assert(freopen("/dev/null", "w", stdout));
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.') {
+			run_input(entry->d_name);
+			run++;
+		}
+	closedir(folder);
+	cr_assert(run >= 10, "%zu inputs", run);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		cr_assert(!run_input(refused[i]), "%s", refused[i]);
+	cr_assert(run_input("all") && run_input("events"));
+	cr_assert(run_input("contexts") && run_input("again"));
 }
