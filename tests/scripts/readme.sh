@@ -10,13 +10,14 @@
 #   ```cuda      lines of an example: examples.sh compares them
 #   ```cmake     installed.sh uses it
 #   ```text      is only read
+#   ```events    events.sh compares them
 #
 # Commands that install something are for other scripts: .ci/run and fresh.sh
 # have README's own, installed.sh those of doc/install.md, and ranks.sh those of
 # doc/ranks.md.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-pages=(README.md doc/*.md)
+pages=(README.md doc/*.md doc/formats/*.md)
 library=$(cd "$BUILD" && pwd) || exit 1
 
 # The folder in which commands are typed; `build` in it is this build
@@ -87,7 +88,7 @@ try_block()
 		;;
 	*.output) check "$name is what is printed" diff "$WORK/printed" "$1" ;;
 	*.part) check "$name compiles" part_compiles "$1" ;;
-	*.cuda | *.cmake | *.text) ;;
+	*.cuda | *.cmake | *.events | *.text) ;;
 	*) check "$name is of a known kind" false ;;
 	esac
 }
@@ -98,8 +99,8 @@ try_block()
 has_no_example()
 {
 	case $1 in
-	doc/limits.md | doc/compatibility.md | doc/formats.md | doc/glossary.md | \
-		doc/source.md) ;;
+	doc/limits.md | doc/compatibility.md | doc/formats.md | doc/formats/* | \
+		doc/glossary.md | doc/source.md) ;;
 	*) return 1 ;;
 	esac
 }
@@ -162,9 +163,15 @@ names_exist()
 	test ! -s "$WORK/strange"
 }
 
-# README lists the pages
+# README lists the pages, and doc/formats.md those of texts
 lists_pages()
 {
+	for page in doc/formats/*.md; do
+		grep -qF "](${page#doc/})" doc/formats.md || {
+			echo "doc/formats.md does not link $page"
+			return 1
+		}
+	done
 	for page in doc/*.md; do
 		grep -qF "]($page)" README.md || {
 			echo "README.md does not link $page"
@@ -187,15 +194,23 @@ lists_commands()
 	done <"$WORK/commands"
 }
 
-# Each line of a text in doc/formats.md is in the code's description of it
+# Each line of a text in doc/formats/ is in the code's description of it: alone, or
+# with what is said of it in the column beside
 shows_formats()
 {
-	cat "$WORK"/formats.md.*.text >"$WORK/shown" || return 1
+	for page in doc/formats/*.md; do
+		cat "$WORK/${page##*/}".*.text || return 1
+	done | sed 's/^ *//' >"$WORK/shown"
 	find lib graph include -name '*.h' -exec cat {} + | sed 's/^ \*  *//' \
 		>"$WORK/described"
-	grep -vxFf "$WORK/described" "$WORK/shown" >"$WORK/strange"
+	awk 'NR == FNR { lines[$0]; next }
+		$0 in lines { delete lines[$0] }
+		{ line = $0; sub(/  .*/, "", line); delete lines[line] }
+		{ delete lines[substr($0, 1, 18)] }
+		END { for (line in lines) print line }' \
+		"$WORK/shown" "$WORK/described" >"$WORK/strange"
 	cat "$WORK/strange"
-	test ! -s "$WORK/strange"
+	test -s "$WORK/shown" && test ! -s "$WORK/strange"
 }
 
 # --- a step, by hand and by a runner ------------------------------------------
@@ -283,7 +298,7 @@ done
 check "the picture in README.md is that of doc/design.md's commands" \
 	cmp "$tree/step.svg" doc/step.svg
 check "README.md lists the commands" lists_commands
-check "doc/formats.md shows texts as the code describes them" shows_formats
+check "doc/formats/ shows texts as the code describes them" shows_formats
 check "the example at the top captures and launches" shows_a_launch
 check "a step by hand and by a runner has the same bits" steps_agree
 check "there are programs" test $programs -gt 0
