@@ -176,13 +176,18 @@ void save_trace(struct philox_context *context,
 	context_unlock(context);
 }
 
-/* With the context's lock held. */
+/*
+ * With the context's lock held. Without memory for the digest there is no event,
+ * and no message of a load that has succeeded.
+ */
 static void write_load_event(struct philox_context *context)
 {
+	const struct status_message kept = status_kept();
 	uint64_t digest;
 
 	if (context->recorded && inspect_digest(context, &digest) == PHILOX_OK)
 		journal_write(context, EVENT("context-load", DIGEST), digest);
+	status_restore(&kept);
 }
 
 /*

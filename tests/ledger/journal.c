@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "tests/support/allocations.h"
 #include "tests/support/left.h"
 #include "tests/support/support.h"
 #include "tools/formats/formats.h"
@@ -586,6 +587,28 @@ PROMISE(journal, is_shared_by_contexts_that_name_one_file)
 	OK(philox_context_set_journal(f->context, path_of("shared")));
 	text = read_file("shared");
 	cr_assert_eq(count_of(text, "\n"), 2, "replaced:\n%s", text);
+	free(text);
+}
+
+/* Each call says so itself if it succeeds and has changed the message. */
+PROMISE(journal, that_has_no_memory_for_a_load_leaves_the_message_alone)
+{
+	unsigned loaded = 0;
+	char *text;
+
+	make_region(f, "layer");
+	OK(philox_context_save_text(f->context, &text, NULL));
+	OK(philox_context_set_journal(f->context, path_of("loads")));
+	for (unsigned n = 1; n < 200 && allocations_fail(n); n++) {
+		enum philox_status status = philox_context_load_text(
+			f->context, text, strlen(text));
+
+		allocations_fail(0);
+		cr_assert(status == PHILOX_OK || status == PHILOX_ERROR_MEMORY,
+			  "%s", philox_error_message());
+		loaded += status == PHILOX_OK;
+	}
+	cr_assert(loaded || !allocations_fail(0));
 	free(text);
 }
 
