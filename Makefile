@@ -141,7 +141,13 @@ COMMON_FLAGS := -Wall -Wextra $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
 STRICT := $(if $(WITH_WERROR),-Werror)
 ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(TOOLKIT) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
-ALL_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
+# What is compiled to bytecode is linked with the same option
+LTO := $(filter -flto% -fno-lto,$(CC) $(CFLAGS))
+ALL_LDFLAGS := $(SANITIZERS) $(LTO) $(LDFLAGS)
+# An object of several. Where it would keep its bytecode (clang's has none), gcc
+# is told to compile it: names that become local are only in machine code.
+PARTIAL = -r -nostdlib $(if $(LTO),$(LTO) $(if $(findstring clang,$(shell \
+	$(CC) --version)),,-flinker-output=nolto-rel))
 # Sanitizers leave their own symbols undefined in a shared library
 SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) \
 	-Wl,--version-script=lib/base/philox.map $(if $(SANITIZE),,-Wl$(comma)-z,defs)
@@ -278,7 +284,7 @@ $(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
 
 # In the static library names that are hidden in the shared one are local
 $(BUILD)/philox.o: $(LIB_OBJS) $(BUILD)/stamp.link
-	$(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^)
+	$(Q)$(CC) $(PARTIAL) -o $@ $(filter %.o,$^)
 	$(Q)$(OBJCOPY) --localize-hidden $@
 
 $(STATIC): $(BUILD)/philox.o

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the Makefile promises by itself: its help, and which warnings stop it
+# What the Makefile promises by itself: its help, which warnings stop it, and what
+# it makes of bytecode
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 make help >"$WORK/help" 2>&1
@@ -87,4 +88,46 @@ check "our own checks make no object again" makes_nothing_again
 check "in our own checks a warning is an error" stops
 check "make check is such a check" strict check
 check "make is not" lax all
+
+# --- objects of bytecode ------------------------------------------------------
+
+printf '%s\n' '#include <philox.h>' '#include <stdio.h>' 'int main(void)' \
+	'{' '	return puts(philox_version()) < 0;' '}' >"$WORK/user.c"
+
+# archives COMPILER FLAGS: the part of the library that calls no other
+archives()
+{
+	make BUILD="$WORK/lto" CUDA=0 SANITIZE= DEBUG=0 CC="$1" CFLAGS="$2" \
+		LIB_OBJS="$(for file in lib/base/*.c; do
+			printf '%s ' "$WORK/lto/$file.o"
+		done)" "$WORK/lto/libphilox.a"
+}
+
+# By a compiler that knows nothing of that
+links()
+{
+	rm -rf "$WORK/lto" "$WORK/user" && archives "$@" &&
+		$CC -Iinclude -o "$WORK/user" "$WORK/user.c" \
+			"$WORK/lto/libphilox.a" && "$WORK/user" &&
+		nm -g --defined-only "$WORK/lto/libphilox.a" >"$WORK/names" &&
+		! grep ' status_set$' "$WORK/names"
+}
+
+# by_bytecode COMPILER FLAGS
+# shellcheck disable=SC2086 # flags are words
+by_bytecode()
+{
+	name="the static library of $1 $2 has machine code"
+	if echo 'int main(void) { return 0; }' |
+		$1 $2 -x c -o "$WORK/try" - >"$WORK/said" 2>&1; then
+		check "$name" links "$1" "$2"
+	else
+		skip "$name" "it does not link its own"
+	fi
+}
+
+by_bytecode gcc -flto
+by_bytecode gcc "-flto=auto -ffat-lto-objects"
+by_bytecode clang -flto
+by_bytecode clang -flto=thin
 finish
