@@ -17,6 +17,10 @@
 #ifndef PHILOX_STATE_H
 #define PHILOX_STATE_H
 
+#if !defined(__CUDACC_RTC__) && __SIZEOF_POINTER__ != 8
+#error "philox is for 64-bit machines: compile without -m32"
+#endif
+
 /*
  * Under NVRTC there is no <stdint.h>. The types are CUDA's own, those of
  * <cuda/std/cstdint>, which may come before or after. Include other definitions

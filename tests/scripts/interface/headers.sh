@@ -205,6 +205,29 @@ if [ "$CUDA" = 0 ]; then
 else
 	check "philox/kernel.h is CUDA" compiles_as_cuda
 fi
+# The compiler's own <stdint.h> is enough, as for a machine without a C library
+refuses_32_bits()
+{
+	for header in philox/state.h philox/kernel.h; do
+		! echo "#include <$header>" | "$1" -m32 -ffreestanding -x c \
+			-Iinclude -fsyntax-only - 2>"$WORK/narrow" || return 1
+		cat "$WORK/narrow"
+		grep 'error:' "$WORK/narrow" | head -n 1 |
+			grep -F 'philox is for 64-bit machines' || return 1
+	done
+}
+
+for compiler in gcc clang; do
+	if echo '#include <stdint.h>' | "$compiler" -m32 -ffreestanding -x c \
+		-fsyntax-only - 2>"$WORK/which"; then
+		check "$compiler -m32 says that philox is for 64 bits" \
+			refuses_32_bits $compiler
+	else
+		skip "$compiler -m32 says that philox is for 64 bits" \
+			"it has no -m32"
+	fi
+done
+
 # The headers are the manual, and are read in terminals
 is_narrow()
 {
