@@ -249,11 +249,15 @@ PHILOX_API enum philox_status philox_context_get_mesh(
  *   struct philox_shard_desc shard = PHILOX_INIT(struct philox_shard_desc);
  *
  *   shard.n_dims = 3;
- *   shard.dims[0] = (struct philox_shard_dim){
- *           batch, PHILOX_CUT_BLOCK, data, at};
- *   shard.dims[1] = (struct philox_shard_dim){.extent = sequence};
- *   shard.dims[2] = (struct philox_shard_dim){
- *           hidden, PHILOX_CUT_BLOCK, tensor, c};
+ *   shard.dims[0].extent = batch;
+ *   shard.dims[0].cut = PHILOX_CUT_BLOCK;
+ *   shard.dims[0].parts = data;
+ *   shard.dims[0].part = at;
+ *   shard.dims[1].extent = sequence;
+ *   shard.dims[2].extent = hidden;
+ *   shard.dims[2].cut = PHILOX_CUT_BLOCK;
+ *   shard.dims[2].parts = tensor;
+ *   shard.dims[2].part = c;
  *   philox_shard_spans(&shard, 0, 1, &span, &n_spans);
  *
  * Dimensions are in the order of the whole tensor's memory, the slowest first:

@@ -23,7 +23,7 @@
  *   philox_runner_create(context, &runner_options, &runner);
  *   philox_function_create(runner, &options, &function);
  *
- *   call.inputs[0].address = x;                    for each step
+ *   inputs[0].address = x;              call.inputs, for each step
  *   philox_function_call(function, &call);
  *   ... call.outputs[0].address, call.passes[0].ticket ...
  *   philox_output_release(runner, stream, &call.outputs[0]);
@@ -1629,7 +1629,7 @@ PHILOX_API enum philox_status philox_plan_load(struct philox_runner *runner,
  *   philox_context_load(context, "step-1000.philox");
  *   philox_plan_load(runner, "step-1000.plan");
  *   philox_outputs_load(runner, stream, "step-1000.outputs");
- *   philox_outputs_find(runner, "layer", "y", "micro 2", 0, &y);
+ *   philox_outputs_find(runner, "layer", "y", "micro 2", 0, &output);
  *
  * A file has the bytes of each output with its function, its name, its label
  * and the ticket that it is tied to. It also has which outputs share memory,

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Each public header compiles by itself, as C11 and as C++17, without a warning,
 # also with the warnings that careful projects add: about casts in the style of
-# C, and conversions that may lose something. philox/kernel.h also compiles as
-# CUDA, nvcc's and clang's.
+# C, and conversions that may lose something. So do the examples in comments.
+# philox/kernel.h also compiles as CUDA, nvcc's and clang's.
 cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 compiles()
@@ -205,6 +205,75 @@ if [ "$CUDA" = 0 ]; then
 else
 	check "philox/kernel.h is CUDA" compiles_as_cuda
 fi
+# --- examples in comments -----------------------------------------------------
+
+# Blocks of comments in which a line is a statement, as $WORK/HEADER.LINE.c: what
+# follows three dots, or a statement and blanks, is said and not done. A function
+# stands alone; statements are put into one.
+awk -v out="$WORK" '
+	function end(  file)
+	{
+		if (n && code) {
+			file = out "/" name "." line ".c"
+			print "#include \"tests/interface/names.h\"" >file
+			printf "%sstatic void part(void)\n{\n%s}\n", \
+				functions, text >file
+			close(file)
+		}
+		n = code = 0
+		text = functions = ""
+	}
+	FNR == 1 {
+		end()
+		name = FILENAME
+		sub(/.*\//, "", name)
+	}
+	/^ \*   / {
+		s = $0
+		sub(/^ \*   /, "", s)
+		if (!n++)
+			line = FNR
+		if (s ~ /^ *(struct|float|philox_|return)[^ ]* ?[^ ].*;( |$)/)
+			code = 1
+		if (s ~ /^ *\.\.\./ || s ~ /^\[/)
+			next
+		sub(/;  +.*/, ";", s)
+		text = text s "\n"
+		if (s == "}") {
+			functions = functions text
+			text = ""
+		}
+		next
+	}
+	/^ \*$/ && n { next }
+	{ end() }
+	END { end() }' include/philox/*.h
+# Dots within a line, and loops in words, are for readers
+grep -lE '\.\.\.|<<<|for each' "$WORK"/*.h.*.c | xargs -r rm
+
+examples_are_found()
+{
+	(cd "$WORK" && ls -- *.h.*.c) | tee "$WORK/examples"
+	[ "$(wc -l <"$WORK/examples")" -ge 14 ]
+}
+
+example_compiles()
+{
+	cat "$1"
+	example=${1##*/}
+	$CC -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Wno-unused \
+		-Iinclude -I. -D"HEADER_${example%%.*}" "$1"
+}
+
+check "the headers have examples" examples_are_found
+for example in "$WORK"/*.h.*.c; do
+	name=${example##*/}
+	check "the example in ${name%.*.c}, line $(echo "$name" |
+		cut -d . -f 3), compiles" example_compiles "$example"
+done
+
+# --- machines -----------------------------------------------------------------
+
 # The compiler's own <stdint.h> is enough, as for a machine without a C library
 refuses_32_bits()
 {

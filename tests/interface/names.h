@@ -1,0 +1,61 @@
+/*
+ * tests/interface/names.h - the names that examples in public headers use
+ *
+ * tests/scripts/interface/headers.sh compiles the examples with these
+ * declarations; nothing is linked.
+ */
+#ifndef TESTS_INTERFACE_NAMES_H
+#define TESTS_INTERFACE_NAMES_H
+
+#include <philox.h>
+#include <philox/kernel.h>
+
+extern struct philox_context *context;
+extern philox_stream stream, inner;
+extern struct philox_region *region;
+extern struct philox_pass pass;
+extern struct philox_ticket ticket;
+extern struct philox_rng rng;
+extern struct philox_state state;
+extern struct philox_span span;
+extern double p;
+extern size_t bytes;
+extern uint64_t e;
+
+/* mesh.h */
+extern struct philox_mesh mesh;
+extern uint64_t batch, sequence, hidden, n_spans;
+extern uint32_t data, at, tensor, c;
+extern int rank;
+extern void *communicator;
+enum philox_status gather(void *user, const void *mine, size_t size, void *all);
+
+/* graph.h */
+extern const uint32_t *more;
+
+/* rows.h */
+extern struct philox_rows *rows;
+extern struct philox_row_list slots;
+extern struct philox_sample_desc sample;
+extern float *uniforms;
+extern const uint32_t *on_device, *slot_of_entry, *step_of_entry, *kept;
+extern uint32_t row, k;
+
+/* runner.h */
+extern struct philox_runner *runner;
+extern struct philox_runner_desc runner_options;
+extern struct philox_function *function, *block;
+extern struct philox_function_desc options;
+extern struct philox_call call;
+extern struct philox_call_input inputs[1];
+extern struct philox_output output;
+extern struct philox_run *run;
+extern void *h;
+
+#ifdef HEADER_runner
+extern void *x, *y;
+#else
+extern float *x, *y, *dx, *dy;
+#endif
+
+#endif
