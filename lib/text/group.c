@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "lib/containers/array.h"
 #include "lib/text/group.h"
@@ -183,11 +184,15 @@ void file_group_drop(struct file_group *group)
 
 /* --- giving them their names ---------------------------------------------- */
 
+/* The kernel's RENAME_NOREPLACE. Not every C library has its renameat2(). */
+#define NO_REPLACE 1U
+
 /* Some file systems cannot refuse a name that is taken: it was looked for. */
 static int move(const struct file_group *group, const char *from,
 		const char *to)
 {
-	if (!renameat2(group->own, from, group->folder, to, RENAME_NOREPLACE))
+	if (!syscall(SYS_renameat2, group->own, from, group->folder, to,
+		     NO_REPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;

@@ -33,14 +33,25 @@ uint64_t allocations(void)
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
+/* Before glibc 2.33 the counts were an int's, which is enough for tests. */
+static size_t bytes_of_malloc(void)
+{
+#if __GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33)
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#else
+	struct mallinfo info = mallinfo();
+
+	return (size_t)(unsigned)info.uordblks + (size_t)(unsigned)info.hblkhd;
+#endif
+}
+
 size_t bytes_in_use(void)
 {
-	struct mallinfo2 info;
-
 	if (__sanitizer_get_current_allocated_bytes)
 		return __sanitizer_get_current_allocated_bytes();
-	info = mallinfo2();
-	return info.uordblks + info.hblkhd;
+	return bytes_of_malloc();
 }
 
 uint64_t allocated_bytes(void)

@@ -119,7 +119,10 @@ enum philox_status bench_wait(const struct bench *bench);
 enum philox_status bench_capture_values(const struct bench *bench, uint32_t n,
 					size_t bytes);
 
-/* bench_heap() returns what malloc() counts; a sanitizer's does not. */
+/*
+ * bench_heap() returns what malloc() counts (a sanitizer's counts nothing), or
+ * NAN if the C library does not tell.
+ */
 double bench_heap(void);
 
 /* --- pieces of work ------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "tools/bench/bench.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,12 +62,20 @@ enum philox_status bench_wait(const struct bench *bench)
 	return philox_stream_synchronize(bench->device, bench->stream);
 }
 
+/* mallinfo2() came with glibc 2.33; no other C library has it. */
+#if __GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33)
 double bench_heap(void)
 {
 	struct mallinfo2 info = mallinfo2();
 
 	return (double)info.uordblks + (double)info.hblkhd;
 }
+#else
+double bench_heap(void)
+{
+	return NAN;
+}
+#endif
 
 enum philox_status bench_capture_values(const struct bench *bench, uint32_t n,
 					size_t bytes)

@@ -19,9 +19,6 @@
 #include "tools/draw/draw.h"
 #include "tools/tools.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-	       "raw output is little-endian");
-
 #define CHUNK    16384 /* elements */
 #define TEXT_MAX 32    /* bytes of text per element, at most */
 
@@ -96,12 +93,31 @@ static int write_bytes(const char *bytes, size_t size, int *done)
 	return 0;
 }
 
+/* From this machine's order of bytes, in place. */
+static void make_little_endian(const struct drawing *draw, size_t n)
+{
+	const size_t size = draw->asked.size;
+	unsigned char *value = draw->values;
+
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+		return;
+	for (; n--; value += size)
+		for (size_t i = 0; i < size / 2; i++) {
+			unsigned char byte = value[i];
+
+			value[i] = value[size - 1 - i];
+			value[size - 1 - i] = byte;
+		}
+}
+
 static int write_values(const struct drawing *draw, size_t n, int *done)
 {
 	size_t size = 0;
 
-	if (draw->asked.raw)
+	if (draw->asked.raw) {
+		make_little_endian(draw, n);
 		return write_bytes(draw->values, n * draw->asked.size, done);
+	}
 	for (size_t i = 0; i < n; i++)
 		size += (size_t)format_value(&draw->asked.fill,
 					     (const char *)draw->values +

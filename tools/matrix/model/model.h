@@ -563,7 +563,7 @@ struct matrix_total {
 	struct matrix_limits limits; /* ... within these */
 	const char *device;          /* ... on this one */
 	char error[512];             /* why the search was impossible, or "" */
-	char searches[MATRIX_SEARCHES][96];  /* in words, "" after the last */
+	char searches[MATRIX_SEARCHES][128]; /* in words, "" after the last */
 	uint64_t by_search[MATRIX_SEARCHES]; /* sequences of each */
 };
 

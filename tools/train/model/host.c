@@ -71,6 +71,12 @@ static inline const vector *vectors(const float *x)
 	return (const vector *)x;
 }
 
+/* Written out: where C computes in double, `x` times a vector is no C. */
+static inline vector all(float x)
+{
+	return (vector){x, x, x, x};
+}
+
 /*
  * One tile of 4 rows and 8 columns: right [depth, columns] row by row, left by
  * the given distances between its rows and between its columns, so that it may
@@ -87,14 +93,14 @@ static void plain_tile(size_t depth, const float *restrict left, size_t row,
 		const vector *r = vectors(right + k * columns);
 		const float *l = left + k * step;
 
-		a0 += l[0] * r[0];
-		a1 += l[0] * r[1];
-		b0 += l[row] * r[0];
-		b1 += l[row] * r[1];
-		c0 += l[2 * row] * r[0];
-		c1 += l[2 * row] * r[1];
-		d0 += l[3 * row] * r[0];
-		d1 += l[3 * row] * r[1];
+		a0 += all(l[0]) * r[0];
+		a1 += all(l[0]) * r[1];
+		b0 += all(l[row]) * r[0];
+		b1 += all(l[row]) * r[1];
+		c0 += all(l[2 * row]) * r[0];
+		c1 += all(l[2 * row]) * r[1];
+		d0 += all(l[3 * row]) * r[0];
+		d1 += all(l[3 * row]) * r[1];
 	}
 	((vector *)out)[0] = a0;
 	((vector *)out)[1] = a1;
