@@ -220,6 +220,35 @@ for compiler in g++ clang++; do
 	done
 done
 
+# --- other machines, emulated by qemu-user ------------------------------------
+
+# agrees_on MACHINE OPTION...: linked statically, so that no library is needed
+agrees_on()
+{
+	machine=$1
+	shift
+	"$machine-linux-gnu-gcc" "$@" -Iinclude -c -o "$WORK/numbers.o" \
+		"$WORK/numbers.c" &&
+		"$machine-linux-gnu-gcc" -static -o "$WORK/numbers" \
+			"$WORK/numbers.o" -lm || return 1
+	got=$("qemu-$machine" "$WORK/numbers") || return 1
+	echo "$got, not $reference"
+	[ "$got" = "$reference" ]
+}
+
+for machine in aarch64 s390x; do
+	if ! command -v "$machine-linux-gnu-gcc" >"$WORK/which" ||
+		! command -v "qemu-$machine" >"$WORK/which"; then
+		skip "$machine agrees" "no $machine-linux-gnu-gcc, or no qemu-$machine"
+		continue
+	fi
+	for options in '-O0' '-std=c11 -O2' '-O3 -ffp-contract=fast' \
+		'-O3 -ffast-math'; do
+		# shellcheck disable=SC2086
+		check "$machine $options agrees" agrees_on $machine $options
+	done
+done
+
 # --- philox/kernel.h as a string ----------------------------------------------
 
 # Writes the string to its own folder, without any other header
