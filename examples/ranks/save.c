@@ -1,6 +1,7 @@
 /*
  * examples/ranks/save.c - a training that can go on elsewhere
  */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -223,21 +224,68 @@ static void set_latest(const char *folder, const struct saved *saved)
 	end_file(file, temporary, path);
 }
 
-/* Of any mesh: as many texts as there are */
-static void remove_saved(const char *folder, const struct saved *saved)
-{
-	char path[PATH_SIZE], ending[32];
+/* --- what other saves have left ------------------------------------------- */
 
-	make_path(path, folder, saved, "");
-	remove(path);
-	make_path(path, folder, saved, ".model");
-	remove(path);
-	for (unsigned rank = 0;; rank++) {
-		snprintf(ending, sizeof(ending), ".%u", rank);
-		make_path(path, folder, saved, ending);
-		if (remove(path))
-			return;
-	}
+/* Of which save a file is: what follows that in its name, or NULL. */
+static const char *read_name(const char *name, struct saved *saved)
+{
+	char *end;
+
+	if (strncmp(name, "step-", 5) || name[5] < '1' || name[5] > '9')
+		return NULL;
+	saved->step = strtoull(name + 5, &end, 10);
+	saved->again = !strncmp(end, "-again", 6);
+	return end + (saved->again ? 6 : 0);
+}
+
+/* The rank whose text has this ending, or UINT64_MAX. */
+static uint64_t rank_of(const char *ending)
+{
+	const size_t digits = strspn(ending + (*ending == '.'), "0123456789");
+
+	if (*ending != '.' || !digits || ending[1 + digits])
+		return UINT64_MAX;
+	return strtoull(ending + 1, NULL, 10);
+}
+
+/* Whether a file is one of another save, or of more ranks than there are now. */
+static int is_left_over(const char *name, const struct saved *now,
+			uint64_t ranks)
+{
+	struct saved saved;
+	const char *ending = read_name(name, &saved);
+	int is_other;
+	uint64_t rank;
+
+	if (!ending)
+		return 0;
+	is_other = saved.step != now->step || saved.again != now->again;
+	rank = rank_of(ending);
+	if (rank != UINT64_MAX)
+		return is_other || rank >= ranks;
+	if (!strcmp(ending, ".model.tmp"))
+		return 1;
+	return is_other && (!*ending || !strcmp(ending, ".model"));
+}
+
+/*
+ * Removes what was there before, of any mesh, and what processes that were
+ * killed have left.
+ */
+static void remove_others(const char *folder, const struct saved *now,
+			  uint64_t ranks)
+{
+	DIR *files = opendir(folder);
+	struct dirent *file;
+	char path[PATH_SIZE];
+
+	while (files && (file = readdir(files)))
+		if (is_left_over(file->d_name, now, ranks) &&
+		    snprintf(path, PATH_SIZE, "%s/%s", folder, file->d_name) <
+			    PATH_SIZE)
+			remove(path);
+	if (files)
+		closedir(files);
 }
 
 /* --- both ----------------------------------------------------------------- */
@@ -289,8 +337,7 @@ void save_training(struct model *model, const char *folder, uint64_t step)
 		return;
 	TRY(philox_mesh_seal(&model->place->mesh, path));
 	set_latest(folder, &saved);
-	if (before.step)
-		remove_saved(folder, &before);
+	remove_others(folder, &saved, model->place->world);
 }
 
 /* What the context goes on with; the seed must be the model's, too. */

@@ -7,7 +7,8 @@
  *   FOLDER/latest       N, of the last that is complete
  *
  * A process may be killed at any moment: `latest` is replaced when all that it
- * names is there, and what was there before is removed afterwards. If `latest`
+ * names is there. All other files named step-N... are removed afterwards: what
+ * was there before, and what a save that was killed has left. If `latest`
  * names this step already, the new files are step-N-again and so on, so that
  * files of two runs never stand under one name.
  */

@@ -290,6 +290,42 @@ saving_fails()
 	has_saved 1
 }
 
+# Killed between the set and `latest`, which is a pipe that nobody reads. Another
+# mesh goes on from step 2, saves STEP and leaves its own files only.
+killed_while_saving()
+{
+	killed data=3 4 && [ "$(cat "$WORK/saved/latest")" -eq 2 ] &&
+		mkfifo "$WORK/saved/latest.tmp" || return 1
+	cat >"$WORK/wrapper" <<-EOF
+		#!/bin/sh
+		echo \$\$ >>"$WORK/ranks"
+		exec "$ranks" "\$@"
+	EOF
+	chmod +x "$WORK/wrapper" && rm -f "$WORK/ranks"
+	program=$WORK/wrapper run data=3 --steps 6 --resume "$WORK/saved" \
+		--save "$WORK/saved" --every 2 >"$WORK/said_by_killed" &
+	until [ -e "$WORK/saved/step-4" ] || [ -z "$(jobs -pr)" ]; do
+		sleep 0.1
+	done
+	xargs kill -9 <"$WORK/ranks"
+	wait
+	rm "$WORK/saved/latest.tmp"
+	[ "$(cat "$WORK/saved/latest")" -eq 2 ] && ls "$WORK/saved/step-4.2"
+}
+
+leaves_nothing()
+{
+	killed_while_saving && touch "$WORK/saved/step-4.model.tmp" \
+		"$WORK/saved/step-1.model.txt" &&
+		run data=2 --steps "$1" --resume "$WORK/saved" \
+			--save "$WORK/saved" || return 1
+	(cd "$WORK/saved" && ls) >"$WORK/files"
+	cat "$WORK/files"
+	printf '%s\n' latest "step-$1" "step-$1.0" "step-$1.1" "step-$1.model" \
+		step-1.model.txt | LC_ALL=C sort >"$WORK/expected"
+	LC_ALL=C sort "$WORK/files" | diff "$WORK/expected" -
+}
+
 # Texts of one run, the model of another
 of_two_runs()
 {
@@ -479,6 +515,10 @@ check "an empty 'latest' is refused" latest_is ''
 check "a 'latest' that is no number is refused" latest_is '2x\n'
 check "a step is saved again, under another name" saved_again
 check "saving that fails leaves what was saved" saving_fails
+for step in 4 5; do
+	check "a save that was killed at step 4 leaves nothing behind step $step" \
+		leaves_nothing $step
+done
 check "files of two runs are refused" of_two_runs
 check "ranks agree" gives "$WORK/three" data=2,tensor=2 --steps 3 --agree 1
 check "stages agree" gives "$WORK/three" pipeline=2 --steps 3 --agree 1
