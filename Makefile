@@ -491,14 +491,14 @@ $(FUZZERS): $(FUZZ)/%: $(call fuzz_objects,tests/fuzz/%.c) $(FUZZ)/library.a
 fuzzers: $(FUZZERS)
 
 # What a program begins with
-FUZZ_load     := tests/fuzz/corpus
+FUZZ_load     := $(wildcard tests/fuzz/corpus)
 FUZZ_set      := tests/fuzz/sets
 FUZZ_pool     := -max_len=8192
-FUZZ_snapshot := tests/fuzz/snapshots
-FUZZ_plan     := tests/fuzz/plans
-FUZZ_outputs  := tests/fuzz/outputs
-FUZZ_runner   := tests/fuzz/runners
-FUZZ_journal  := tests/fuzz/journals
+FUZZ_snapshot := $(wildcard tests/fuzz/snapshots)
+FUZZ_plan     := $(wildcard tests/fuzz/plans)
+FUZZ_outputs  := $(wildcard tests/fuzz/outputs)
+FUZZ_runner   := $(wildcard tests/fuzz/runners)
+FUZZ_journal  := $(wildcard tests/fuzz/journals)
 # Inputs that reach new code are kept for the next time, but not with RUNS
 $(FUZZED:%=fuzz-%): fuzz-%: $(FUZZ)/%
 	$(if $(RUNS),$(Q)rm -rf $<-found)
@@ -615,6 +615,21 @@ uninstall:
 		$(PREFIX)/%,$(SHARED_FOLDERS)))) 2>/dev/null || true)
 	@$(call ldconfig)
 
+# --- a source archive ---------------------------------------------------------
+
+DIST = philox-$(VERSION)
+## dist             BUILD/philox-VERSION.tar.gz: the source, as git has it last
+# The same bytes for everyone who has the commit. What is left out is in
+# .gitattributes.
+dist:
+	@[ -e .git ] || { echo 'make dist needs a clone: the files are those of git' >&2; \
+		exit 1; }
+	@git diff --quiet HEAD || echo '  what is not committed is left out'
+	$(Q)mkdir -p $(BUILD)
+	$(Q)git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar HEAD
+	$(Q)gzip -9nf $(BUILD)/$(DIST).tar
+	@echo '  DIST  $(BUILD)/$(DIST).tar.gz'
+
 # --- care ---------------------------------------------------------------------
 
 ## format           clang-format for all files
@@ -632,4 +647,4 @@ help:
 
 FORCE:
 .PHONY: all ranks check test simulated gpu matrix fuzz fuzzers \
-	quality html install install-strip uninstall format clean help FORCE
+	quality html install install-strip uninstall dist format clean help FORCE

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the Makefile promises by itself: its help, which warnings stop it, and what
-# it makes of bytecode
+# What the Makefile promises by itself: its help, which warnings stop it, what it
+# makes of bytecode, and the archive of the source
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 make help >"$WORK/help" 2>&1
@@ -130,4 +130,55 @@ by_bytecode gcc -flto
 by_bytecode gcc "-flto=auto -ffat-lto-objects"
 by_bytecode clang -flto
 by_bytecode clang -flto=thin
+
+# --- the archive of the source ------------------------------------------------
+
+dist=philox-$("$BUILD/philox" --version | cut -d ' ' -f 2)
+
+# The same bytes another time
+makes_archive()
+{
+	make dist BUILD="$WORK/first" && make dist BUILD="$WORK/second" &&
+		cmp "$WORK/first/$dist.tar.gz" "$WORK/second/$dist.tar.gz" &&
+		tar -xzf "$WORK/first/$dist.tar.gz" -C "$WORK"
+}
+
+# All that git has, but for what the fuzzers begin with
+has_the_files()
+{
+	git ls-tree -r --name-only HEAD |
+		grep -vE '^tests/fuzz/(corpus|outputs|plans|runners|snapshots)/' \
+			>"$WORK/committed"
+	(cd "$WORK/$dist" && find . -type f) | sed 's|^\./||' |
+		LC_ALL=C sort >"$WORK/packed"
+	LC_ALL=C sort "$WORK/committed" | diff - "$WORK/packed" &&
+		! find "$WORK/$dist" -newermt "@$(($(git log -1 --format=%ct) + 1))" |
+		grep .
+}
+
+# As whoever unpacks it would; not optimised, to be compiled sooner
+builds_and_installs()
+{
+	make -C "$WORK/$dist" -j"$(nproc)" BUILD=build CUDA=0 SANITIZE= DEBUG=0 \
+		RANDOM123=/none CFLAGS='-O0 -g0' install \
+		PREFIX="$WORK/$dist/installed" DESTDIR= &&
+		"$WORK/$dist/installed/bin/philox" info &&
+		"$WORK/$dist/installed/bin/philox" draw >"$WORK/drawn" &&
+		"$BUILD/philox" draw | diff - "$WORK/drawn"
+}
+
+needs_a_clone()
+{
+	! make -C "$WORK/$dist" dist BUILD=build >"$WORK/refused" 2>&1 &&
+		cat "$WORK/refused" && grep 'make dist needs a clone' "$WORK/refused"
+}
+
+if git rev-parse HEAD >"$WORK/said" 2>&1 && [ -e .git ]; then
+	check "make dist makes the same archive each time" makes_archive
+	check "it has what is committed, without corpora" has_the_files
+	check "what is unpacked builds, installs and draws" builds_and_installs
+	check "it makes no archive by itself" needs_a_clone
+else
+	skip "make dist" "no clone"
+fi
 finish
