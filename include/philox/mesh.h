@@ -549,7 +549,9 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * Each rank gives `bytes` bytes at `mine`, as many on all ranks. On all of them
  * all bytes arrive at `all`, those of one rank after those of another, in the
  * same order every time. It returns PHILOX_OK, or an error that
- * philox_context_agree() returns.
+ * philox_context_agree() returns, and whose name is in the message: of a
+ * transport that failed PHILOX_ERROR_DEVICE. PHILOX_ERROR_MISMATCH would say
+ * that the ranks differ.
  *
  * All ranks call it equally often, whatever they lack: once, with sizeof(struct
  * philox_rank_digest), if they agree, and at most eight times otherwise. Sums
@@ -571,7 +573,8 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  *   PHILOX_ERROR_MISMATCH  as philox_mesh_explain(), with its message
  *   PHILOX_ERROR_INVALID   two ranks have the same coordinates: on all ranks
  *   PHILOX_ERROR_MEMORY
- *   those of gather
+ *   PHILOX_ERROR_DEVICE    `gather` says that its transport failed; any other
+ *                          error that it returns is returned as well
  * During capture: legal if `gather` is.
  * Threads: any, at any time; `gather` is called on this thread.
  */
@@ -586,16 +589,24 @@ PHILOX_API enum philox_status philox_context_agree(
  * The ranks of a mesh save a text each, and one of them then writes a manifest
  * that names the set:
  *
- *   philox_context_save_rank(context, "run/step-1000");       every rank
- *   ... a barrier of the program's own ...
- *   if (rank == 0)
- *           philox_mesh_seal(&mesh, "run/step-1000");
+ *   status = philox_context_save_rank(context, "run/step-1000");
+ *   failed = largest(status);      of all ranks, by an allreduce of your own
+ *   if (!failed && rank == 0)
+ *           status = philox_mesh_seal(&mesh, "run/step-1000");
+ *   failed = largest(status);      now every rank knows
  *   ... later, on this mesh or on another one ...
  *   philox_context_load_ranks(context, "run/step-1000");       every rank
  *
  * The texts are PATH.0, PATH.1 and so on, by rank; the manifest is PATH itself.
  * It is written last and says of every text how it ends. So a set that was not
  * written to its end is refused, and so is a text that was replaced afterwards.
+ *
+ * An error is that of one rank: the others do not know of it. So all ranks
+ * compare what they got, above by the largest status, which is PHILOX_OK only
+ * if all have that. If a rank could not save, nobody seals. An older set is
+ * removed when all know that the new one is sealed. A rank that cannot load has
+ * changed nothing, but others may have loaded: compare before you go on.
+ *
  * Give each set a path of its own, and remove the old ones afterwards. At a
  * path that is used again, the text of a rank whose save failed may be that of
  * an earlier step. philox_mesh_seal() finds most of these, but not all. Each

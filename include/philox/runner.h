@@ -494,8 +494,9 @@ struct philox_policy {
  * the body. philox_function_prepare() asks in the same way for each call:
  * REPLAY for one that has a recording, RECORD for one that is to be recorded,
  * EAGER for one that is passed over; then all processes do so. An error that
- * agree() returns is the call's, which fails; a process that died should make
- * it return one. An answer that is above what was asked with, or no kind, is
+ * agree() returns is the call's, which fails. A process that died, or a
+ * transport that failed, should make it return one: PHILOX_ERROR_DEVICE. An
+ * answer that is above what was asked with, or no kind, is
  * PHILOX_ERROR_INVALID.
  *
  * All processes call the function with the same policy, in which `dry` must be

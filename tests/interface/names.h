@@ -27,6 +27,8 @@ extern struct philox_mesh mesh;
 extern uint64_t batch, sequence, hidden, n_spans;
 extern uint32_t data, at, tensor, c;
 extern int rank;
+extern enum philox_status status, failed;
+enum philox_status largest(enum philox_status of_this_rank);
 extern void *communicator;
 enum philox_status gather(void *user, const void *mine, size_t size, void *all);
 
