@@ -30,6 +30,9 @@ RPATH ?= $(if $(filter /lib% /usr/lib%,$(LIBDIR)/),,$(LIBDIR))
 DEBUG ?= 0
 ## SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
+## HARDEN=0         without checks of stacks and of calls of the C library, and
+##                  with tables of the linker that may be written to
+HARDEN ?= 1
 ## WERROR=1         a warning is an error; for our own checks, which set it
 WERROR ?= $(if $(filter check test simulated,$(MAKECMDGOALS)),1,0)
 ## SIMDE=1          the loops for AVX-512 on other instructions (libsimde-dev)
@@ -133,17 +136,25 @@ all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL) \
 DEFINES := -D_GNU_SOURCE $(if $(WITH_CUDA),-DPHILOX_WITH_CUDA) \
 	$(if $(WITH_DEBUG),-DPHILOX_DEBUG) $(if $(WITH_SIMDE),-DPHILOX_SIMDE)
 SANITIZERS := $(addprefix -fsanitize=,$(subst $(comma), ,$(SANITIZE)))
+# What is hardened is optimised, and has no sanitizer. `hard FLAGS`, of a user, is
+# without what they say themselves: two values of a macro are a warning.
+WITH_HARDEN := $(if $(SANITIZE)$(WITH_DEBUG),,$(filter-out 0,$(HARDEN)))
+no_hard = $(findstring -fsanitize,$(1))$(filter -O0,$(lastword $(filter -O%,$(1))))
+hard = $(if $(WITH_HARDEN),$(if $(call no_hard,$(1)),,-fstack-protector-strong \
+	$(if $(findstring _FORTIFY_SOURCE,$(1)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)))
 HOST_FLAGS := -fPIC -fvisibility=hidden -ffp-contract=off -g $(SANITIZERS) \
 	$(if $(SANITIZE),-fno-sanitize-recover=all -fno-omit-frame-pointer)
 COMMON_FLAGS := -Wall -Wextra $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
 	$(DEFINES) -Iinclude -I. -I$(dir $(SOURCE))
 # In no stamp: it changes no object
 STRICT := $(if $(WITH_WERROR),-Werror)
-ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(TOOLKIT) $(CFLAGS)
-ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
+ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(call hard,$(CC) $(CFLAGS)) \
+	$(TOOLKIT) $(CFLAGS)
+ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(call hard,$(CXX) $(CXXFLAGS)) \
+	$(TOOLKIT) $(CXXFLAGS)
 # What is compiled to bytecode is linked with the same option
 LTO := $(filter -flto% -fno-lto,$(CC) $(CFLAGS))
-ALL_LDFLAGS := $(SANITIZERS) $(LTO) $(LDFLAGS)
+ALL_LDFLAGS := $(SANITIZERS) $(LTO) $(WITH_HARDEN:%=-Wl,-z,relro,-z,now) $(LDFLAGS)
 # An object of several. Where it would keep its bytecode (clang's has none), gcc
 # is told to compile it: names that become local are only in machine code.
 PARTIAL = -r -nostdlib $(if $(LTO),$(LTO) $(if $(findstring clang,$(shell \
@@ -434,7 +445,7 @@ CHECKED := $(if $(call part,tests),$(CRITERION)) \
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' NVTX='$(NVTX)' DEBUG='$(DEBUG)' \
-	SANITIZE='$(SANITIZE)' WERROR='$(WERROR)' PARTS='$(PARTS)' \
+	SANITIZE='$(SANITIZE)' HARDEN='$(HARDEN)' WERROR='$(WERROR)' PARTS='$(PARTS)' \
 	MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 

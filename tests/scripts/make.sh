@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the Makefile promises by itself: its help, which warnings stop it, what it
-# makes of bytecode, and the archive of the source
+# What the Makefile promises by itself: its help, which warnings stop it, how it
+# hardens what it builds, what it makes of bytecode, and the archive of the source
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 make help >"$WORK/help" 2>&1
@@ -88,6 +88,64 @@ check "our own checks make no object again" makes_nothing_again
 check "in our own checks a warning is an error" stops
 check "make check is such a check" strict check
 check "make is not" lax all
+
+# --- hardening ----------------------------------------------------------------
+
+# hardens SETTING...: the part of the library that calls no other, as a library
+# that is shared, without a warning; what is said is in $WORK/hardened
+hardens()
+{
+	rm -rf "$WORK/hard"
+	make BUILD="$WORK/hard" CUDA=0 SANITIZE= DEBUG=0 WERROR=1 V=1 \
+		LIB_OBJS="$(for file in lib/base/*.c; do
+			printf '%s ' "$WORK/hard/$file.o"
+		done)" "$@" "$WORK/hard/libphilox.so" >"$WORK/hardened" 2>&1 ||
+		{ cat "$WORK/hardened" && return 1; }
+}
+
+# By default the loader leaves nothing writable, and a buffer of a function that
+# is too small, or one that the C library is to fill, ends the program
+is_hardened()
+{
+	hardens HARDEN=1 && readelf -ld "$WORK/hard/libphilox.so" >"$WORK/parts" &&
+		grep GNU_RELRO "$WORK/parts" && grep -E 'BIND_NOW|FLAGS.* NOW' \
+		"$WORK/parts" && nm -D "$WORK/hard/libphilox.so" >"$WORK/names" &&
+		grep __stack_chk_fail "$WORK/names" &&
+		{ ! echo '#include <stdio.h>' | $CC -dM -E - | grep -q __GLIBC__ ||
+			grep -E '__[a-z]*printf_chk' "$WORK/names"; }
+}
+
+hardening='-fstack-protector|-D_FORTIFY_SOURCE=2|-z,now'
+
+# soft SETTING...: nothing is, of what the Makefile chooses
+soft()
+{
+	hardens "$@" && ! grep -E -e "$hardening" "$WORK/hardened"
+}
+
+# It gives way to flags that do not go with it, and to the user's own
+gives_way()
+{
+	for flags in -O0 '-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=1'; do
+		hardens CFLAGS="$flags" && ! grep -F _FORTIFY_SOURCE=2 \
+			"$WORK/hardened" || return 1
+	done
+}
+
+# What is linked with philox is not told to be
+tells_no_user()
+{
+	make -n BUILD="$WORK/none" CUDA=0 install >"$WORK/installs" &&
+		grep -F philox.pc.in "$WORK/installs" >"$WORK/filled" &&
+		! grep -E -e "$hardening" "$WORK/filled"
+}
+
+check "what is built is hardened" is_hardened
+check "HARDEN=0 is not" soft HARDEN=0
+check "DEBUG=1 is not" soft DEBUG=1
+check "SANITIZE=undefined is not" soft SANITIZE=undefined
+check "hardening gives way to the user's flags" gives_way
+check "philox.pc says nothing of it" tells_no_user
 
 # --- objects of bytecode ------------------------------------------------------
 
