@@ -17,16 +17,15 @@
 #ifndef PHILOX_STATE_H
 #define PHILOX_STATE_H
 
-#if !defined(__CUDACC_RTC__) && __SIZEOF_POINTER__ != 8
-#error "philox is for 64-bit machines: compile without -m32"
-#endif
-
 /*
  * Under NVRTC there is no <stdint.h>. The types are CUDA's own, those of
  * <cuda/std/cstdint>, which may come before or after. Include other definitions
  * before this header; their UINT64_MAX shows that they are there.
  */
 #ifndef __CUDACC_RTC__
+#if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ != 8
+#error "philox is for 64-bit machines: compile without -m32"
+#endif
 #include <stdint.h>
 #elif !defined(UINT64_MAX)
 typedef unsigned short uint16_t;

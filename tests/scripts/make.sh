@@ -205,7 +205,7 @@ makes_archive()
 has_the_files()
 {
 	git ls-tree -r --name-only HEAD |
-		grep -vE '^tests/fuzz/(corpus|outputs|plans|runners|snapshots)/' \
+		grep -vE '^tests/fuzz/(corpus|journals|runners|snapshots)/' \
 			>"$WORK/committed"
 	(cd "$WORK/$dist" && find . -type f) | sed 's|^\./||' |
 		LC_ALL=C sort >"$WORK/packed"

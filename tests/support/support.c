@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include "tests/support/left.h"
 #include "tests/support/support.h"
 
@@ -531,4 +532,18 @@ void unchanged(struct fixture *f, struct philox_region *region,
 {
 	PENDING(region, before->pending);
 	SAME(peek(f, region), before->next, "the next numbers changed");
+}
+
+/* --- what fuzzers begin with ---------------------------------------------- */
+
+DIR *corpus_open(const char *path)
+{
+	DIR *folder = opendir(path);
+
+	if (folder)
+		return folder;
+	cr_assert(access(".git", F_OK) && !access("tests/fuzz", F_OK),
+		  "'%s': tests run from the top of the tree", path);
+	cr_skip_test("'%s' is not in an archive of the source", path);
+	return NULL;
 }

@@ -11,6 +11,7 @@
 #define TESTS_SUPPORT_SUPPORT_H
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -292,5 +293,11 @@ struct native capture_natively(struct fixture *f, struct philox_region *region,
 			       uint32_t *array,
 			       const struct philox_state **cells);
 void destroy_native(struct fixture *f, struct native *native);
+
+/*
+ * A folder of what a fuzzer begins with. In a released archive of the source
+ * there is none: then the test is skipped.
+ */
+DIR *corpus_open(const char *path);
 
 #endif

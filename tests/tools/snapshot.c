@@ -455,11 +455,10 @@ static size_t run_input(const char *name)
 
 Test(snapshot, survives_the_inputs_that_the_fuzz_target_found, .timeout = 120)
 {
-	DIR *folder = opendir("tests/fuzz/snapshots");
+	DIR *folder = corpus_open("tests/fuzz/snapshots");
 	const struct dirent *entry;
 	size_t run = 0;
 
-	cr_assert(folder, "tests run from the top of the tree");
 	while ((entry = readdir(folder)))
 		if (entry->d_name[0] != '.')
 			run += run_input(entry->d_name);
