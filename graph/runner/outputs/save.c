@@ -27,9 +27,28 @@ static enum philox_status follow_all(struct philox_runner *runner,
 	return status;
 }
 
+/*
+ * Copies that were queued write to `to`. A wait that fails is tried again, for
+ * that memory; *queued: they may do so at any time.
+ */
+static enum philox_status await_copies(struct philox_device *device,
+				       philox_stream stream, int *queued)
+{
+	enum philox_status status = philox_stream_synchronize(device, stream);
+	struct status_message kept;
+
+	*queued = 0;
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	kept = status_kept();
+	*queued = philox_stream_synchronize(device, stream) != PHILOX_OK;
+	status_restore(&kept);
+	return status;
+}
+
 static enum philox_status copy_out(struct philox_runner *runner,
 				   const struct outputs_file *file,
-				   philox_stream stream, char *to)
+				   philox_stream stream, char *to, int *queued)
 {
 	struct philox_device *device = runner_device(runner);
 	enum philox_status status = PHILOX_OK, waited;
@@ -45,14 +64,15 @@ static enum philox_status copy_out(struct philox_runner *runner,
 						    (size_t)block->saved);
 		to += block->saved;
 	}
-	kept = status_kept(); /* copies that were queued write to `to` */
-	waited = philox_stream_synchronize(device, stream);
+	kept = status_kept();
+	waited = await_copies(device, stream, queued);
 	return status_first(status, &kept, waited);
 }
 
 static enum philox_status read_bytes(struct philox_runner *runner,
 				     const struct outputs_file *file,
-				     philox_stream of_caller, char *to)
+				     philox_stream of_caller, char *to,
+				     int *queued)
 {
 	philox_stream stream;
 	enum philox_status status = legacy_stream(runner, of_caller, &stream);
@@ -62,7 +82,7 @@ static enum philox_status read_bytes(struct philox_runner *runner,
 	if (status == PHILOX_OK)
 		status = follow_all(runner, stream);
 	if (status == PHILOX_OK)
-		status = copy_out(runner, file, stream, to);
+		status = copy_out(runner, file, stream, to, queued);
 	return status;
 }
 
@@ -74,13 +94,15 @@ static enum philox_status write_taken(struct philox_runner *runner,
 {
 	char *data = malloc(file->data + 1);
 	enum philox_status status;
+	int queued = 0;
 
 	if (!data)
 		return outputs_no_room();
-	status = read_bytes(runner, file, stream, data);
+	status = read_bytes(runner, file, stream, data, &queued);
 	if (status == PHILOX_OK)
 		status = outputs_file_write(file, data, text);
-	free(data);
+	if (!queued) /* else it is left to them */
+		free(data);
 	return status;
 }
 
