@@ -2,7 +2,6 @@
  * tests/save/load.c - a text that is not of this context is refused, with a
  * line or a difference named, and nothing changes
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -496,32 +495,10 @@ PROMISE(load, takes_more_room_for_tickets_than_it_needs)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t run_input(const char *name)
-{
-	static uint8_t data[1 << 16];
-	char path[512];
-	FILE *file;
-	size_t size;
-
-	snprintf(path, sizeof(path), "tests/fuzz/corpus/%s", name);
-	file = fopen(path, "rb");
-	cr_assert(file, "%s", path);
-	size = fread(data, 1, sizeof(data), file);
-	cr_assert(size < sizeof(data) && !ferror(file));
-	fclose(file);
-	cr_assert_eq(LLVMFuzzerTestOneInput(data, size), 0);
-	return 1;
-}
-
 Test(load, survives_the_inputs_that_the_fuzz_target_found, .timeout = 120)
 {
-	DIR *folder = corpus_open("tests/fuzz/corpus");
-	const struct dirent *entry;
-	size_t run = 0;
+	const struct corpus run =
+		corpus_each("tests/fuzz/corpus", LLVMFuzzerTestOneInput);
 
-	while ((entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
-			run += run_input(entry->d_name);
-	closedir(folder);
-	cr_assert(run >= 10, "%zu inputs", run);
+	cr_assert(run.inputs >= 10 && !run.read, "%zu inputs", run.inputs);
 }

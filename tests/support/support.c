@@ -6,6 +6,7 @@
  * comments of philox/region.h. Everything here aborts the test on an error.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -546,4 +547,45 @@ DIR *corpus_open(const char *path)
 		  "'%s': tests run from the top of the tree", path);
 	cr_skip_test("'%s' is not in an archive of the source", path);
 	return NULL;
+}
+
+char *corpus_read(const char *folder, const char *name, size_t *size)
+{
+	char path[512], *text = NULL;
+	FILE *file;
+	long end;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "rb");
+	cr_assert(file && !fseek(file, 0, SEEK_END), "%s", path);
+	end = ftell(file);
+	cr_assert(end >= 0 && !fseek(file, 0, SEEK_SET), "%s", path);
+	*size = (size_t)end;
+	text = malloc(*size + 1);
+	cr_assert(text && fread(text, 1, *size, file) == *size, "%s", path);
+	text[*size] = '\0';
+	fclose(file);
+	return text;
+}
+
+struct corpus corpus_each(const char *path,
+			  int (*run)(const uint8_t *data, size_t size))
+{
+	DIR *folder = corpus_open(path);
+	struct corpus corpus = {0, 0};
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder))) {
+		size_t size;
+		char *text;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		text = corpus_read(path, entry->d_name, &size);
+		corpus.read += run((const uint8_t *)text, size) != 0;
+		corpus.inputs++;
+		free(text);
+	}
+	closedir(folder);
+	return corpus;
 }

@@ -295,9 +295,18 @@ struct native capture_natively(struct fixture *f, struct philox_region *region,
 void destroy_native(struct fixture *f, struct native *native);
 
 /*
- * A folder of what a fuzzer begins with. In a released archive of the source
- * there is none: then the test is skipped.
+ * What a fuzzer begins with: a folder of inputs. In a released archive of the
+ * source there is none of some: then the test is skipped. corpus_each() gives
+ * each to `run` and returns how many there are, and for how many that was not 0.
+ * corpus_read() reads one, with a NUL after it; the caller frees it.
  */
+struct corpus {
+	size_t inputs, read;
+};
+
 DIR *corpus_open(const char *path);
+struct corpus corpus_each(const char *path,
+			  int (*run)(const uint8_t *data, size_t size));
+char *corpus_read(const char *folder, const char *name, size_t *size);
 
 #endif

@@ -2,7 +2,6 @@
  * tests/tools/journal.c - journals are read as they are written, and nothing
  * else is
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,41 +378,28 @@ Test(tools_journal, may_begin_at_any_event_and_again)
 
 /* --- the corpus of the fuzz target ------------------------------------------ */
 
-/* Whether it was read. */
-static int run_input(const char *name)
+/* Whether it is read. */
+static int is_read(const char *name)
 {
-	static uint8_t data[1 << 16];
-	char path[512];
-	FILE *file;
 	size_t size;
+	char *text = corpus_read("tests/fuzz/journals", name, &size);
+	const int read = fuzz_journal((const uint8_t *)text, size);
 
-	snprintf(path, sizeof(path), "tests/fuzz/journals/%s", name);
-	file = fopen(path, "rb");
-	cr_assert(file, "%s", path);
-	size = fread(data, 1, sizeof(data), file);
-	cr_assert(size < sizeof(data) && !ferror(file));
-	fclose(file);
-	return fuzz_journal(data, size);
+	free(text);
+	return read;
 }
 
 /* Which says what it finds on stdout. */
 Test(tools_journal, survives_the_inputs_of_the_fuzz_target, .timeout = 120)
 {
 	static const char *const refused[] = {"newer", "number", "order"};
-	DIR *folder = corpus_open("tests/fuzz/journals");
-	const struct dirent *entry;
-	size_t run = 0;
+	struct corpus run;
 
 	cr_assert(freopen("/dev/null", "w", stdout));
-	while ((entry = readdir(folder)))
-		if (entry->d_name[0] != '.') {
-			run_input(entry->d_name);
-			run++;
-		}
-	closedir(folder);
-	cr_assert(run >= 10, "%zu inputs", run);
+	run = corpus_each("tests/fuzz/journals", fuzz_journal);
+	cr_assert(run.inputs >= 10, "%zu inputs", run.inputs);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		cr_assert(!run_input(refused[i]), "%s", refused[i]);
-	cr_assert(run_input("all") && run_input("events"));
-	cr_assert(run_input("contexts") && run_input("again"));
+		cr_assert(!is_read(refused[i]), "%s", refused[i]);
+	cr_assert(is_read("all") && is_read("events"));
+	cr_assert(is_read("contexts") && is_read("again"));
 }

@@ -2,7 +2,6 @@
  * tests/tools/runner_text.c - the text of a runner is read, and refused if
  * anything in it is malformed or does not fit, with the line
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,29 +460,17 @@ Test(runner_text, needs_each_line_once)
 
 /* --- the corpus ----------------------------------------------------------- */
 
+static int show(const uint8_t *data, size_t size)
+{
+	fuzz_runner(data, size);
+	return 0;
+}
+
 Test(runner_text, corpus_is_read_and_shown, .timeout = 120)
 {
-	const char *folder = "tests/fuzz/runners";
-	DIR *files = corpus_open(folder);
-	struct dirent *entry;
-	unsigned n = 0;
+	const struct corpus run = corpus_each("tests/fuzz/runners", show);
 
-	while ((entry = readdir(files))) {
-		static uint8_t bytes[1 << 18];
-		char path[512];
-		FILE *file;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		file = fopen(path, "r");
-		cr_assert(file, "%s", path);
-		fuzz_runner(bytes, fread(bytes, 1, sizeof(bytes), file));
-		fclose(file);
-		n++;
-	}
-	closedir(files);
-	cr_assert(n >= 7, "%u files", n);
+	cr_assert(run.inputs >= 7, "%zu files", run.inputs);
 }
 
 /* --- pictures ------------------------------------------------------------- */

@@ -2,7 +2,6 @@
  * tests/tools/snapshot.c - the text of a pool is read, and refused if anything
  * in it is malformed or does not fit, with the line
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,32 +435,15 @@ Test(snapshot, needs_each_line_once_and_in_its_place)
 
 /* --- the corpus of the fuzz target ---------------------------------------- */
 
-static size_t run_input(const char *name)
+static int show(const uint8_t *data, size_t size)
 {
-	static uint8_t data[1 << 16];
-	char path[512];
-	FILE *file;
-	size_t size;
-
-	snprintf(path, sizeof(path), "tests/fuzz/snapshots/%s", name);
-	file = fopen(path, "rb");
-	cr_assert(file, "%s", path);
-	size = fread(data, 1, sizeof(data), file);
-	cr_assert(size < sizeof(data) && !ferror(file));
-	fclose(file);
 	fuzz_snapshot(data, size);
-	return 1;
+	return 0;
 }
 
 Test(snapshot, survives_the_inputs_that_the_fuzz_target_found, .timeout = 120)
 {
-	DIR *folder = corpus_open("tests/fuzz/snapshots");
-	const struct dirent *entry;
-	size_t run = 0;
+	const struct corpus run = corpus_each("tests/fuzz/snapshots", show);
 
-	while ((entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
-			run += run_input(entry->d_name);
-	closedir(folder);
-	cr_assert(run >= 5, "%zu inputs", run);
+	cr_assert(run.inputs >= 5, "%zu inputs", run.inputs);
 }

@@ -2,7 +2,6 @@
  * tests/runner/plan/corpus.c - the corpus of tests/fuzz/plan.c, with each byte
  * changed and with lines moved about, and the plan that is committed
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/fuzz/plan.h"
@@ -11,22 +10,12 @@
 
 /* --- files ---------------------------------------------------------------- */
 
-static char *read_whole(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	char *text = calloc(1, 1 << 16);
-
-	cr_assert(file && text, "%s", path);
-	*size = fread(text, 1, (1 << 16) - 1, file);
-	cr_assert(!ferror(file) && !fclose(file), "%s", path);
-	return text;
-}
-
 /* Without the checksum. */
-static char *read_lines(const char *path)
+static char *read_lines(const char *name)
 {
 	size_t size;
-	char *text = read_whole(path, &size), *last = strstr(text, "checksum ");
+	char *text = corpus_read("tests/fuzz/plans", name, &size);
+	char *last = strstr(text, "checksum ");
 
 	if (last)
 		*last = '\0';
@@ -35,28 +24,10 @@ static char *read_lines(const char *path)
 
 Test(runner_plan_corpus, is_read_as_it_should_be, .timeout = 120)
 {
-	DIR *folder = opendir("tests/fuzz/plans");
-	const struct dirent *entry;
-	unsigned n = 0, loaded = 0;
+	const struct corpus run = corpus_each("tests/fuzz/plans", fuzz_plan);
 
-	cr_assert(folder);
-	while ((entry = readdir(folder))) {
-		char path[300];
-		size_t size;
-		char *text;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "tests/fuzz/plans/%s",
-			 entry->d_name);
-		text = read_whole(path, &size);
-		loaded += fuzz_plan((const uint8_t *)text, size) != 0;
-		n++;
-		free(text);
-	}
-	closedir(folder);
-	cr_assert_geq(n, 10u);
-	cr_assert_geq(loaded, 3u);
+	cr_assert_geq(run.inputs, 10u);
+	cr_assert_geq(run.read, 3u);
 }
 
 /* --- changes -------------------------------------------------------------- */
@@ -64,7 +35,7 @@ Test(runner_plan_corpus, is_read_as_it_should_be, .timeout = 120)
 /* Under a right checksum: whatever it says then, it is read or refused. */
 Test(runner_plan_corpus, with_a_byte_changed_is_read_or_refused, .timeout = 300)
 {
-	char *lines = read_lines("tests/fuzz/plans/lines");
+	char *lines = read_lines("lines");
 	static const char bytes[] = {'0', '9', 'f', ' ', '\n', '"', '-', '\0'};
 	unsigned loaded = 0, refused = 0;
 
@@ -104,7 +75,7 @@ static size_t length_of(const char *line)
 /* Lines that are left out, come twice, or come elsewhere. */
 Test(runner_plan_corpus, with_lines_moved_is_read_or_refused, .timeout = 300)
 {
-	char *lines = read_lines("tests/fuzz/plans/lines"), *starts[64];
+	char *lines = read_lines("lines"), *starts[64];
 	const size_t n = split(lines, starts, 64);
 	struct chance chance = chance_of(1, 1);
 	static char made[1 << 14];
@@ -135,12 +106,12 @@ Test(runner_plan_corpus, with_lines_moved_is_read_or_refused, .timeout = 300)
  * They stay as they are but for the library, which is another one each time.
  * What philox loads of version 1 it loads for good.
  */
-static void is_committed(const char *path, const char *start)
+static void is_committed(const char *name, const char *start)
 {
-	char *lines = read_lines(path);
+	char *lines = read_lines(name);
 	char version[40];
 	size_t size;
-	char *whole = read_whole(path, &size);
+	char *whole = corpus_read("tests/fuzz/plans", name, &size);
 
 	cr_assert_str_eq(plan_signed(lines), whole);
 	cr_assert_eq(strncmp(lines, start, strlen(start)), 0);
@@ -156,6 +127,6 @@ static void is_committed(const char *path, const char *start)
 
 Test(runner_plan_corpus, has_the_plans_that_are_committed, .timeout = 120)
 {
-	is_committed("tests/fuzz/plans/golden", "philox plan 1\nlibrary \"");
-	is_committed("tests/fuzz/plans/golden_2", "philox plan 2\nlibrary \"");
+	is_committed("golden", "philox plan 1\nlibrary \"");
+	is_committed("golden_2", "philox plan 2\nlibrary \"");
 }
