@@ -440,6 +440,7 @@ endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
+	$(if $(filter growth%,$(PARTS)),$(GROWTH)/steps) \
 	$(if $(call part,scripts/devices/simulated.sh scripts/devices/gpu.sh),$(SIMULATED)) \
 	$(if $(call part,scripts/devices/gpu.sh),$(PROBE) $(BLAS))
 # The scripts build and install by themselves and must do it in the same way
@@ -448,6 +449,23 @@ SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	SANITIZE='$(SANITIZE)' HARDEN='$(HARDEN)' WERROR='$(WERROR)' PARTS='$(PARTS)' \
 	MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
+
+# The steps of the library's calls (tests/growth/steps.c): the library once more,
+# compiled so that its basic blocks and its bytes are counted
+GROWTH := $(BUILD)/tests/growth
+GROWTH_CC = $(CC) $(STRICT) -std=c11 -Wall -Wextra -O1 -g -D_GNU_SOURCE \
+	-ffp-contract=off -fno-builtin -Iinclude -I. -I$(dir $(SOURCE))
+VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
+GROWTH_OBJS := $(patsubst %,$(GROWTH)/objects/%.o,$(filter-out $(CUDA_SOURCES) \
+	$(VECTOR_SOURCES),$(call below,lib graph alloc,c)))
+COUNTED := memcpy memmove memset memcmp memchr strlen strcmp calloc realloc
+$(GROWTH)/objects/%.c.o: %.c Makefile | $(SOURCE)
+	$(call compile,STEPS,$(GROWTH_CC) -fsanitize-coverage=trace-pc)
+$(GROWTH)/steps: $(GROWTH_OBJS) $(call objects,$(VECTOR_SOURCES) tests/growth/steps.c \
+		$(wildcard tools/bench/growth/*.c))
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(COUNTED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
+-include $(call below,$(addprefix $(GROWTH)/objects/,lib graph alloc),d)
 
 ## check            all checks of a change; PARTS='tests scripts/tool/*': some
 check: all $(CHECKED)
@@ -483,7 +501,6 @@ FUZZ := $(BUILD)/fuzz$(if $(QUICK),-quick)
 FUZZ_CC := clang -std=c11 -D_GNU_SOURCE -DPHILOX_FUZZ \
 	$(if $(QUICK),-O0 -gline-tables-only,-O1 -g) -Iinclude -I. -I$(dir $(SOURCE)) \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZED  := load set pool snapshot plan outputs runner journal
 FUZZERS := $(FUZZED:%=$(FUZZ)/%)
 fuzz_objects = $(patsubst %,$(FUZZ)/objects/%.o,$(1))

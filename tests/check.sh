@@ -1,8 +1,8 @@
 #!/bin/bash
 # tests/check.sh - everything there is to check about a build, and one total
 #
-# The parts are the Criterion tests, the stress programs and the scripts in
-# tests/scripts. As many run at a time as there are processors; the output of
+# The parts are the Criterion tests, the stress programs, the counts of steps and
+# the scripts in tests/scripts. As many run at a time as there are processors; the output of
 # each is shown in one piece. PARTS chooses some of them by patterns, as in
 #
 #   make check PARTS='tests stress/* scripts/tool/*'
@@ -31,7 +31,7 @@ long='scripts/bugs.sh tests scripts/devices/simulated.sh scripts/devices/gpu.sh
 # shellcheck disable=SC2086 # names have no blanks
 short_parts()
 {
-	find tests/stress tests/scripts -name '*.c' -o -name '*.sh' |
+	find tests/stress tests/growth tests/scripts -name '*.c' -o -name '*.sh' |
 		sed 's|^tests/||; s|\.c$||' | LC_ALL=C sort -r |
 		grep -vxF "$(printf '%s\n' $long)"
 }
@@ -55,10 +55,10 @@ default_parts()
 			'scripts/tool/trace.sh'
 		;;
 	*)
-		# Deliberate bugs and random inputs take minutes and run in
-		# .ci/run only
-		printf '%s\n' $long $(short_parts) |
-			grep -vxF -e scripts/bugs.sh -e scripts/fuzz.sh
+		# Deliberate bugs, random inputs and counts of steps take
+		# minutes and run in .ci/run only
+		printf '%s\n' $long $(short_parts) | grep -vxF \
+			-e scripts/bugs.sh -e scripts/fuzz.sh -e growth/steps
 		;;
 	esac
 }
@@ -143,7 +143,7 @@ run_part()
 	begun=$SECONDS
 	case $name in
 	tests) tests ;;
-	stress/*) stress "$BUILD/tests/$name" "$log.stress" ;;
+	stress/* | growth/*) stress "$BUILD/tests/$name" "$log.stress" ;;
 	*) timeout --foreground 2700 "tests/$name" ;;
 	esac >"$log" 2>&1 </dev/null
 	status=$?
