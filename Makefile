@@ -377,7 +377,7 @@ $(SIMULATION)/switches.c.o: private CFLAGS += \
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
 		$(filter-out %/queue.c %/order.c,$(wildcard lib/device/host/*.c)) \
 		lib/device/device.c lib/device/spaces.c lib/base/cpu.c \
-		lib/base/status.c lib/containers/array.c lib/containers/ranges.c)
+		lib/base/status.c lib/containers/array.c lib/containers/map.c lib/containers/ranges.c)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
 		--keep-global-symbol='simulated_*' \
@@ -462,7 +462,7 @@ COUNTED := memcpy memmove memset memcmp memchr strlen strcmp calloc realloc
 $(GROWTH)/objects/%.c.o: %.c Makefile | $(SOURCE)
 	$(call compile,STEPS,$(GROWTH_CC) -fsanitize-coverage=trace-pc)
 $(GROWTH)/steps: $(GROWTH_OBJS) $(call objects,$(VECTOR_SOURCES) tests/growth/steps.c \
-		$(wildcard tools/bench/growth/*.c))
+		$(filter-out %/measure.c,$(wildcard tools/bench/growth/*.c)))
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(COUNTED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
 -include $(call below,$(addprefix $(GROWTH)/objects/,lib graph alloc),d)

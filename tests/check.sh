@@ -1,9 +1,10 @@
 #!/bin/bash
 # tests/check.sh - everything there is to check about a build, and one total
 #
-# The parts are the Criterion tests, the stress programs, the counts of steps and
-# the scripts in tests/scripts. As many run at a time as there are processors; the output of
-# each is shown in one piece. PARTS chooses some of them by patterns, as in
+# The parts are the Criterion tests, the stress programs, the counts of steps
+# and the scripts in tests/scripts. As many run at a time as there are
+# processors; the output of each is shown in one piece. PARTS chooses some of
+# them by patterns, as in
 #
 #   make check PARTS='tests stress/* scripts/tool/*'
 #

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "graph/capture/capture.h"
+#include "lib/containers/list.h"
 
 /* --- making and freeing captures ------------------------------------------ */
 
@@ -54,27 +55,11 @@ void capture_note_id(struct capture *capture, uint64_t id)
 
 /* --- lists ---------------------------------------------------------------- */
 
-static void list_capture(struct capture *capture, struct capture **list)
-{
-	capture->next = *list;
-	capture->link = list;
-	if (capture->next)
-		capture->next->link = &capture->next;
-	*list = capture;
-}
-
-static void unlist_capture(struct capture *capture)
-{
-	*capture->link = capture->next;
-	if (capture->next)
-		capture->next->link = capture->link;
-}
-
 void capture_adopt(struct capture *capture, const char *graph)
 {
 	capture->graph = graph;
-	unlist_capture(capture);
-	list_capture(capture, &capture->graphs->sealed);
+	LIST_REMOVE(capture);
+	LIST_ADD(&capture->graphs->sealed, capture);
 }
 
 enum philox_status capture_refuse_body(struct graph_context *graphs,
@@ -144,6 +129,7 @@ static enum philox_status attach(struct capture *capture, philox_stream stream)
 
 /* Counts over all contexts, so that no placeholder fits two captures. */
 static atomic_uint serials;
+static atomic_ulong lifelines_gone; /* native graphs that are no more */
 
 static enum philox_status create_capture(struct graph_context *graphs,
 					 const struct capture_info *info,
@@ -169,7 +155,7 @@ static enum philox_status create_capture(struct graph_context *graphs,
 	if (status != PHILOX_OK)
 		goto destroy_head;
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
-	list_capture(capture, &graphs->captures);
+	LIST_ADD(&graphs->captures, capture);
 	capture_note_id(capture, capture->id);
 	journal_write(graphs->context, EVENT("capture-begin", CAPTURE),
 		      capture->serial);
@@ -259,7 +245,7 @@ static void free_capture(struct capture *capture)
 	struct philox_context_report report = {0};
 
 	report_capture(capture, &report);
-	unlist_capture(capture);
+	LIST_REMOVE(capture);
 	forget_ids(capture);
 	for (uint32_t i = 0; i < capture->n_passes; i++) {
 		arena_free(&graphs->cells, &capture->passes[i].cells);
@@ -284,18 +270,27 @@ static int is_over(struct capture *capture)
 {
 	return !capture->graph && !capture->sealing &&
 	       !bodies_are_open(capture) &&
-	       lifeline_is_gone(capture->lifeline) &&
 	       head_is_idle(capture->graphs, &capture->head);
 }
 
+/* Many may be in progress: they are looked at if a native graph has gone since. */
 void capture_reap(struct graph_context *graphs)
 {
+	const unsigned long gone = atomic_load(&lifelines_gone);
 	struct capture *capture, *next;
 
+	if (!graphs->reap && graphs->gone == gone)
+		return;
+	graphs->gone = gone;
+	graphs->reap = 0;
 	for (capture = graphs->captures; capture; capture = next) {
 		next = capture->next;
+		if (!lifeline_is_gone(capture->lifeline))
+			continue;
 		if (is_over(capture))
 			free_capture(capture);
+		else
+			graphs->reap = 1; /* once more, later */
 	}
 }
 
@@ -312,8 +307,9 @@ void capture_release(struct capture *capture)
 	if (!capture->graph)
 		return;
 	capture->graph = NULL;
-	unlist_capture(capture);
-	list_capture(capture, &capture->graphs->captures);
+	LIST_REMOVE(capture);
+	LIST_ADD(&capture->graphs->captures, capture);
+	capture->graphs->reap = 1;
 }
 
 void capture_drop(struct capture *capture)
@@ -390,6 +386,7 @@ enum philox_status capture_seal_end(struct capture *capture,
 				    enum philox_status status)
 {
 	capture->sealing = 0;
+	capture->graphs->reap = 1;
 	if (status == PHILOX_OK)
 		status = check_lives(capture);
 	if (status == PHILOX_OK)
@@ -431,6 +428,7 @@ static void release_lifeline(void *object)
 	struct lifeline *lifeline = object;
 
 	atomic_store(&lifeline->gone, 1);
+	atomic_fetch_add(&lifelines_gone, 1);
 	lifeline_put(lifeline);
 }
 

@@ -26,7 +26,10 @@ struct graph_context {
 	struct capture *captures; /* of which there is no graph, newest first */
 	struct capture *sealed;   /* the others */
 	struct map by_id; /* both, by the device's ids, those of bodies too */
+	unsigned long gone; /* lifelines, in the process: see capture_reap() */
+	int reap;           /* a capture may be over for another reason */
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
+	struct map own_by_stream;
 	struct philox_graph *graphs; /* newest first */
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
@@ -37,6 +40,7 @@ struct graph_context {
 
 	pthread_mutex_t pools_lock; /* guards what follows */
 	struct philox_pool *pools;  /* newest first */
+	struct map pool_names;      /* the same */
 };
 
 #endif

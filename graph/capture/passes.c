@@ -583,7 +583,8 @@ enum philox_status passes_read(struct philox_generator *generator,
 	head_add_state(&capture->head, read.cell.device, read.slot);
 	capture->reads[capture->n_reads++] = read;
 	capture->message_slots++;
-	program_note(capture, PROGRAM_STATE, (uint32_t)generator->number, 0);
+	program_note(capture, PROGRAM_STATE,
+		     (uint32_t)generator_number(generator), 0);
 	generator->reads++;
 	return PHILOX_OK;
 }

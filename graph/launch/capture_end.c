@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
+#include "lib/containers/list.h"
 
 /* A capture that philox_capture_begin() began. */
 struct own_capture {
-	struct own_capture *next;
+	struct own_capture *next, **link;
 	philox_stream stream;
 	pthread_t thread; /* one handle may mean a stream per thread */
 	uint64_t id;      /* the device's */
@@ -21,31 +22,40 @@ struct own_capture {
 };
 
 /* The capture begun on a stream by this thread, which alone can end it. */
-static struct own_capture **find_own(struct graph_context *graphs,
-				     philox_stream stream)
+static struct own_capture *find_own(const struct graph_context *graphs,
+				    philox_stream stream)
 {
-	struct own_capture **link = &graphs->own;
+	const struct map *map = &graphs->own_by_stream;
+	const struct map_entry *entry = map_find(map, (uintptr_t)stream);
+	struct own_capture *own = NULL;
 
-	while (*link && ((*link)->stream != stream ||
-			 !pthread_equal((*link)->thread, pthread_self())))
-		link = &(*link)->next;
-	return link;
+	for (; entry; entry = map_find_next(map, entry)) {
+		own = entry->value;
+		if (pthread_equal(own->thread, pthread_self()))
+			return own;
+	}
+	return NULL;
+}
+
+static void drop_entry(struct graph_context *graphs, struct own_capture *own)
+{
+	LIST_REMOVE(own);
+	map_remove(&graphs->own_by_stream, (uintptr_t)own->stream, own);
+	free(own);
 }
 
 static void forget_own(struct graph_context *graphs, philox_stream stream)
 {
-	struct own_capture **link = find_own(graphs, stream);
-	struct own_capture *own = *link;
+	struct own_capture *own = find_own(graphs, stream);
 
 	if (own)
-		*link = own->next;
-	free(own);
+		drop_entry(graphs, own);
 }
 
 void own_note_broken(struct philox_context *context, philox_stream stream,
 		     const char *call)
 {
-	struct own_capture *own = *find_own(context->graphs, stream);
+	struct own_capture *own = find_own(context->graphs, stream);
 
 	if (own && !own->broken[0])
 		snprintf(own->broken, sizeof(own->broken), "%s", call);
@@ -59,6 +69,7 @@ void own_finish(struct graph_context *graphs)
 		graphs->own = own->next;
 		free(own);
 	}
+	map_finish(&graphs->own_by_stream);
 }
 
 /* Begins a capture and asks for its id, which is lost on invalidation. */
@@ -83,34 +94,64 @@ static enum philox_status begin(struct philox_device *device,
 	return status;
 }
 
-static void remember_own(struct graph_context *graphs, struct own_capture *own)
+static void list_own(struct graph_context *graphs, struct own_capture *own)
 {
-	forget_own(graphs, own->stream); /* one that ended without us */
-	own->next = graphs->own;
-	graphs->own = own;
+	LIST_ADD(&graphs->own, own);
+	map_put(&graphs->own_by_stream, (uintptr_t)own->stream, own);
+}
+
+/* Listed before it begins: nothing may fail once the stream captures. */
+static struct own_capture *make_own_capture(struct philox_context *context,
+					    philox_stream stream)
+{
+	struct graph_context *graphs = context->graphs;
+	struct own_capture *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return NULL;
+	own->stream = stream;
+	own->thread = pthread_self();
+	context_lock(context);
+	if (map_reserve(&graphs->own_by_stream,
+			graphs->own_by_stream.count + 1)) {
+		list_own(graphs, own);
+	} else {
+		free(own);
+		own = NULL;
+	}
+	context_unlock(context);
+	return own;
+}
+
+/* If it has begun, one before it on the stream has ended without us. */
+static void settle_own(struct philox_context *context, struct own_capture *own,
+		       int begun)
+{
+	struct own_capture *first;
+
+	context_lock(context);
+	first = find_own(context->graphs, own->stream);
+	if (!begun)
+		drop_entry(context->graphs, own);
+	else if (first != own)
+		drop_entry(context->graphs, first);
+	context_unlock(context);
 }
 
 enum philox_status own_begin(struct philox_context *context,
 			     philox_stream stream, uint64_t *id)
 {
-	struct own_capture *own = calloc(1, sizeof(*own));
+	struct own_capture *own = make_own_capture(context, stream);
 	enum philox_status status;
 
 	if (!own)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a capture");
-	own->stream = stream;
-	own->thread = pthread_self();
 	status = begin(context->device, stream, &own->id);
-	if (status != PHILOX_OK) {
-		free(own);
-		return status;
-	}
-	*id = own->id;
-	context_lock(context);
-	remember_own(context->graphs, own);
-	context_unlock(context);
-	return PHILOX_OK;
+	if (status == PHILOX_OK)
+		*id = own->id;
+	settle_own(context, own, status == PHILOX_OK);
+	return status;
 }
 
 enum philox_status philox_capture_begin(struct philox_context *context,
@@ -121,6 +162,7 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 
 	if (!context)
 		return context_null(NULL, "context");
+	NEED_PROCESS(context);
 	status = own_begin(context, stream, &id);
 	return status == PHILOX_OK ? PHILOX_OK
 				   : context_report(context, status, NULL);
@@ -162,7 +204,7 @@ static enum philox_status find_origin(struct graph_context *graphs,
 				      const struct capture_info *info,
 				      uint64_t *id)
 {
-	struct own_capture *own = *find_own(graphs, stream);
+	struct own_capture *own = find_own(graphs, stream);
 
 	if (own && has_ended(own, info)) {
 		forget_own(graphs, stream);
@@ -205,7 +247,7 @@ static enum philox_status check_origin(struct philox_context *context,
 static void drop_failed(struct graph_context *graphs, philox_stream stream,
 			uint64_t id)
 {
-	const struct own_capture *own = *find_own(graphs, stream);
+	const struct own_capture *own = find_own(graphs, stream);
 	struct capture *capture = capture_find(graphs, id);
 
 	if (capture && capture->last[0])

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
+#include "lib/containers/list.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_graph_pass_info, iterations)
@@ -162,11 +163,7 @@ static void enlist(struct philox_graph *graph)
 
 	snprintf(graph->name, sizeof(graph->name), "graph %" PRIu64,
 		 ++graphs->graph_count);
-	graph->next = graphs->graphs;
-	graph->link = &graphs->graphs;
-	if (graph->next)
-		graph->next->link = &graph->next;
-	graphs->graphs = graph;
+	LIST_ADD(&graphs->graphs, graph);
 }
 
 enum philox_status graph_end(struct philox_graph *graph,
@@ -244,9 +241,7 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 				  "'%s' is between prologue and epilogue",
 				  graph->name);
 	context_lock(graph->context);
-	*graph->link = graph->next;
-	if (graph->next)
-		graph->next->link = graph->link;
+	LIST_REMOVE(graph);
 	journal_write(graph->context, EVENT("graph-destroy", GRAPH),
 		      journal_name(graph->name).text);
 	if (graph->capture)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "graph/pool/pool.h"
 #include "lib/base/base.h"
+#include "lib/containers/list.h"
+#include "lib/containers/names.h"
 #include "lib/state/state.h"
 
 /* The sizes of the structs' first versions. */
@@ -144,14 +146,19 @@ static enum philox_status make_pool(struct philox_context *context,
 	return PHILOX_OK;
 }
 
+static const char *name_of(const void *pool)
+{
+	return ((const struct philox_pool *)pool)->name;
+}
+
+/* And makes room for it. */
 static enum philox_status check_name(struct graph_context *graphs,
 				     const char *name)
 {
-	const struct philox_pool *pool = graphs->pools;
-
-	while (pool && strcmp(pool->name, name) != 0)
-		pool = pool->next;
-	if (!pool)
+	if (!names_reserve(&graphs->pool_names))
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for it", name);
+	if (!names_find(&graphs->pool_names, name, name_of))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_EXISTS,
 			  "a pool of this context has the name '%s'", name);
@@ -166,8 +173,8 @@ static enum philox_status enlist_pool(struct graph_context *graphs,
 	pthread_mutex_lock(&graphs->pools_lock);
 	status = check_name(graphs, pool->name);
 	if (status == PHILOX_OK) {
-		pool->next = graphs->pools;
-		graphs->pools = pool;
+		LIST_ADD(&graphs->pools, pool);
+		map_put(&graphs->pool_names, names_key(pool->name), pool);
 		journal_write(
 			graphs->context, EVENT("pool-create", POOL_CREATE),
 			journal_name(pool->name).text,
@@ -277,7 +284,6 @@ static void post_leaks(struct philox_pool *pool)
 static enum philox_status unlink_pool(struct graph_context *graphs,
 				      struct philox_pool *pool)
 {
-	struct philox_pool **link = &graphs->pools;
 	enum philox_status status;
 
 	pool_lock_both(pool);
@@ -285,9 +291,8 @@ static enum philox_status unlink_pool(struct graph_context *graphs,
 	pool_unlock_pool(pool);
 	if (status != PHILOX_OK)
 		return status;
-	while (*link != pool)
-		link = &(*link)->next;
-	*link = pool->next;
+	LIST_REMOVE(pool);
+	map_remove(&graphs->pool_names, names_key(pool->name), pool);
 	post_leaks(pool);
 	journal_write(graphs->context, EVENT("pool-destroy", POOL),
 		      journal_name(pool->name).text);
@@ -331,6 +336,7 @@ void pools_finish(struct graph_context *graphs)
 		post_leaks(pool);
 		free_pool(pool);
 	}
+	map_finish(&graphs->pool_names);
 	pthread_mutex_destroy(&graphs->pools_lock);
 }
 

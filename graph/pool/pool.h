@@ -123,7 +123,7 @@ enum pool_turn {
 };
 
 struct philox_pool {
-	struct philox_pool *next; /* in the context's list, newest first */
+	struct philox_pool *next, **link; /* in the context's list */
 	struct philox_context *context;
 	char name[64];
 	unsigned flags;

@@ -201,6 +201,7 @@ static void free_runner(struct philox_runner *runner)
 		runner->functions = function->next;
 		function_free(function);
 	}
+	map_finish(&runner->names);
 	free_run(&runner->run);
 	pthread_mutex_destroy(&runner->reading);
 	free(runner);

@@ -85,19 +85,26 @@ static void add_item(const struct sums *sums, const struct item *item)
 
 #define NO_OFFSET UINT64_MAX /* offsets are multiples of 4 */
 
+static void add_generator(struct item *item,
+			  const struct philox_generator *generator)
+{
+	if (generator->flags)
+		add_pair(&item->whole, generator->flags, NO_OFFSET);
+	else
+		add_pair(&item->whole, generator->state.seed,
+			 generator->state.offset);
+}
+
 static void sum_generators(const struct sums *sums)
 {
+	const struct order *all = &sums->context->generators;
 	struct item item = {.key = save_item_key(SAVE_GENERATORS, 0)};
 
 	item.whole = item.key;
-	for (const struct philox_generator *generator =
-		     sums->context->generators;
-	     generator; generator = generator->next)
-		if (generator->flags)
-			add_pair(&item.whole, generator->flags, NO_OFFSET);
-		else
-			add_pair(&item.whole, generator->state.seed,
-				 generator->state.offset);
+	/* the newest first, as digests have always been */
+	for (size_t i = all->n; i-- > 0;)
+		if (all->entries[i].thing)
+			add_generator(&item, all->entries[i].thing);
 	add_item(sums, &item);
 }
 
@@ -105,7 +112,7 @@ static uint64_t region_shape(const struct philox_region *region, uint64_t key)
 {
 	uint64_t shape = key;
 
-	add_pair(&shape, region->generator->number, region->flags);
+	add_pair(&shape, generator_number(region->generator), region->flags);
 	add_pair(&shape, region->axes.n, region->n_ops);
 	for (size_t i = 0; i < region->axes.n; i++)
 		add_pair(&shape, name_word(region->axes.names[i]), 0);
@@ -175,7 +182,8 @@ static void sum_table(const struct sums *sums, const struct philox_rows *rows)
 			    .staged = 1};
 
 	item.whole = item.key;
-	add_pair(&item.whole, rows->generator->number, rows->table.count);
+	add_pair(&item.whole, generator_number(rows->generator),
+		 rows->table.count);
 	add_item(sums, &item);
 }
 
@@ -188,7 +196,7 @@ static void sum_all(const struct sums *sums)
 			sum_region(sums, region);
 	for (const struct philox_rows *rows = sums->context->rows; rows;
 	     rows = rows->next)
-		if (rows->alive && !rows->leaving)
+		if (!rows->leaving)
 			sum_table(sums, rows);
 }
 

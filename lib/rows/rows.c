@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/list.h"
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
@@ -22,12 +23,16 @@ enum philox_status rows_report(const struct philox_rows *rows,
 
 /* --- references of graphs ------------------------------------------------- */
 
+/* Counts what may let a dead table go: it is worth looking for one again. */
+static atomic_ulong changes;
+
 static void release_life(void *object)
 {
 	struct rows_life *life = object;
 
 	if (atomic_fetch_sub(&life->references, 1) == 1)
 		free(life);
+	atomic_fetch_add(&changes, 1);
 }
 
 /* One reference for each capture, or for each of its turns if two alternate. */
@@ -97,60 +102,52 @@ static int is_held(const struct philox_rows *rows)
 	return atomic_load(&rows->life->references) > 1;
 }
 
-/* Unlinks the tables that are dead and that no graph holds any more. */
-static struct philox_rows *take_dead(struct philox_context *context)
+static void list_dead(struct philox_rows *rows)
 {
-	struct philox_rows **link = &context->rows, *rows, *dead = NULL;
+	LIST_ADD(&rows->context->dead_rows, rows);
+	atomic_fetch_add(&changes, 1);
+}
 
-	while ((rows = *link)) {
-		if (rows->alive || is_held(rows)) {
-			link = &rows->next;
-		} else {
-			*link = rows->next;
-			rows->next = dead;
-			dead = rows;
-		}
+/* Takes the dead tables that no graph holds any more. */
+static void take_unheld(struct philox_context *context,
+			struct philox_rows **taken)
+{
+	struct philox_rows *next;
+
+	for (struct philox_rows *rows = context->dead_rows; rows; rows = next) {
+		next = rows->next;
+		if (is_held(rows))
+			continue;
+		LIST_REMOVE(rows);
+		LIST_ADD(taken, rows);
 	}
-	return dead;
 }
 
 /* Frees what it can of a list; the others stay in it. */
-static void free_dead(struct philox_rows **link)
+static void free_list(struct philox_rows *list)
 {
-	struct philox_rows *rows;
+	struct philox_rows *next;
 
-	while ((rows = *link)) {
-		if (rows_memory_free(rows) != PHILOX_OK) {
-			link = &rows->next;
-		} else {
-			*link = rows->next;
-			free_rows(rows);
-		}
+	for (struct philox_rows *rows = list; rows; rows = next) {
+		next = rows->next;
+		if (rows_memory_free(rows) != PHILOX_OK)
+			continue;
+		LIST_REMOVE(rows);
+		free_rows(rows);
 	}
 }
 
-static void free_dead_relaxed(struct philox_context *context,
-			      struct philox_rows **dead)
+static void free_relaxed(struct philox_context *context,
+			 struct philox_rows **list)
 {
 	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode;
 
 	if (device_relaxed_begin(context->device, &mode) == PHILOX_OK) {
-		free_dead(dead);
+		free_list(*list);
 		device_relaxed_end(context->device, mode, PHILOX_OK);
 	}
 	status_restore(&kept);
-}
-
-static void link_all(struct philox_context *context, struct philox_rows *list)
-{
-	struct philox_rows *rows;
-
-	while ((rows = list)) {
-		list = rows->next;
-		rows->next = context->rows;
-		context->rows = rows;
-	}
 }
 
 /*
@@ -158,20 +155,27 @@ static void link_all(struct philox_context *context, struct philox_rows *list)
  * mode, since captures may be in progress; without the lock, since a free waits
  * for work of the device, and that may wait for the lock; and silently, since
  * the caller did not ask for it. The next call tries again to free what cannot
- * be freed now.
+ * be freed now. Where nothing has changed nothing is looked at: there may be
+ * many that graphs hold.
  */
 static void free_unheld(struct philox_context *context)
 {
-	struct philox_rows *dead;
+	const unsigned long now = atomic_load(&changes);
+	struct philox_rows *rows, *taken = NULL;
 
 	context_lock(context);
-	dead = take_dead(context);
+	if (context->dead_rows_seen != now)
+		take_unheld(context, &taken);
+	context->dead_rows_seen = now;
 	context_unlock(context);
-	if (!dead)
+	if (!taken)
 		return;
-	free_dead_relaxed(context, &dead);
+	free_relaxed(context, &taken);
 	context_lock(context);
-	link_all(context, dead);
+	while ((rows = taken)) {
+		LIST_REMOVE(rows);
+		list_dead(rows);
+	}
 	context_unlock(context);
 }
 
@@ -240,15 +244,17 @@ static struct philox_rows *allocate_rows(struct philox_context *context,
 	return rows;
 }
 
-static enum philox_status check_name(const struct philox_context *context,
+/* And makes room for it. */
+static enum philox_status check_name(struct philox_context *context,
 				     const struct philox_rows *made)
 {
-	const struct philox_rows *rows = context->rows;
+	const struct philox_rows *rows = map_value(&context->tables, made->key);
 
-	while (rows && !(rows->alive && rows->key == made->key))
-		rows = rows->next;
-	if (!rows)
+	if (!rows && map_reserve(&context->tables, context->tables.count + 1))
 		return PHILOX_OK;
+	if (!rows)
+		return status_set(PHILOX_ERROR_MEMORY, "no memory for rows '%s'",
+				  made->name);
 	if (!strcmp(rows->name, made->name))
 		return status_set(PHILOX_ERROR_EXISTS,
 				  "rows '%s': a table of this name is alive",
@@ -267,11 +273,12 @@ static enum philox_status begin_life(struct philox_rows *rows)
 	struct philox_context *context = rows->context;
 	enum philox_status status = rows_memory_init(rows);
 
-	rows->next = context->rows;
-	context->rows = rows;
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK) {
+		list_dead(rows);
 		return status_prefix(status, "rows '%s': ", rows->name);
-	rows->alive = 1;
+	}
+	LIST_ADD(&context->rows, rows);
+	map_put(&context->tables, rows->key, rows);
 	rows->generator->tables++;
 	write_event(rows, "create");
 	return PHILOX_OK;
@@ -323,7 +330,9 @@ enum philox_status philox_rows_create(struct philox_context *context,
 
 static void end_life(struct philox_rows *rows)
 {
-	rows->alive = 0;
+	LIST_REMOVE(rows);
+	map_remove(&rows->context->tables, rows->key, rows);
+	list_dead(rows);
 	rows->generator->tables--;
 	write_event(rows, "destroy");
 }
@@ -378,15 +387,23 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 	return context_report(context, PHILOX_OK, NULL);
 }
 
-void rows_finish(struct philox_context *context)
+static void finish_list(struct philox_rows *list)
 {
 	struct philox_rows *rows;
 
-	while ((rows = context->rows)) {
-		context->rows = rows->next;
+	while ((rows = list)) {
+		list = rows->next;
 		rows_memory_free(rows);
 		free_rows(rows);
 	}
+}
+
+void rows_finish(struct philox_context *context)
+{
+	finish_list(context->rows);
+	finish_list(context->dead_rows);
+	context->rows = context->dead_rows = NULL;
+	map_finish(&context->tables);
 }
 
 /* --- look: queries of a table of rows ------------------------------------- */

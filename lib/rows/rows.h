@@ -59,12 +59,12 @@ struct rows_seen rows_read_notice(const struct rows_notice *notice);
 /*
  * A table's device memory is one piece: control block, states, turns (see Note
  * [Rows that advance once] in lib/device/kernels.h). Graphs that captured
- * work on it hold a reference; a table that is destroyed before them stays in
- * its context's list, dead, until a later create or destroy finds that they are
- * gone. A reference may be released on any thread and must not call the device,
- * so a release only counts.
+ * work on it hold a reference; a table that is destroyed before them goes to its
+ * context's list of dead ones until a later create or destroy finds that they
+ * are gone. A reference may be released on any thread and must not call the
+ * device, so a release only counts.
  *
- * The list is guarded by the context's lock, and so are alive, leaving, marks,
+ * The lists are guarded by the context's lock, and so are leaving, marks,
  * holder and seen. Memory is freed without it: a free waits for the device,
  * where a function of the host may be waiting for the lock.
  */
@@ -78,10 +78,9 @@ struct rows_life {
 
 struct philox_rows {
 	struct philox_context *context;
-	struct philox_rows *next; /* in the context's list, newest first */
+	struct philox_rows *next, **link; /* in one of the context's lists */
 	char *name;
 	uint64_t key; /* hash of the name */
-	int alive;
 	int leaving; /* alive, but its memory is being freed: not to be read */
 	struct philox_generator *generator;
 

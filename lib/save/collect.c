@@ -66,7 +66,6 @@ static enum philox_status collect_alive(struct saved *saved,
 
 /* Without its tickets. */
 static enum philox_status collect_region(struct saved *saved,
-					 const struct save_lists *lists,
 					 const struct philox_region *region)
 {
 	const struct region_axes *axes = &region->axes;
@@ -74,7 +73,7 @@ static enum philox_status collect_region(struct saved *saved,
 		.name = region->name,
 		.key = region->key,
 		.alive = region->alive,
-		.generator = save_lists_number(lists, region->generator),
+		.generator = save_number(region->generator),
 		.flags = region->alive ? region->flags : 0,
 		.state = region->state,
 		.serial = region->serial,
@@ -93,13 +92,12 @@ static enum philox_status collect_region(struct saved *saved,
 }
 
 enum philox_status save_collect_shape(struct saved *saved,
-				      const struct save_lists *lists,
 				      const struct philox_region *region)
 {
 	enum philox_status status;
 
 	saved_init(saved);
-	status = collect_region(saved, lists, region);
+	status = collect_region(saved, region);
 	if (status != PHILOX_OK)
 		saved_finish(saved);
 	return status;
@@ -146,20 +144,18 @@ static enum philox_status check_states(const struct philox_rows *rows,
 
 /* NULL: without its states. */
 static enum philox_status collect_table(struct saved *saved,
-					const struct save_lists *lists,
 					const struct philox_rows *rows,
 					const struct philox_state *states)
 {
 	const struct saved_table table = {
 		.name = rows->name,
-		.generator = save_lists_number(lists, rows->generator),
+		.generator = save_number(rows->generator),
 		.count = rows->table.count};
 
 	return saved_add_table(saved, &table, states);
 }
 
 static enum philox_status collect_whole_table(struct saved *saved,
-					      const struct save_lists *lists,
 					      const struct philox_rows *rows)
 {
 	struct philox_state *states;
@@ -169,7 +165,7 @@ static enum philox_status collect_whole_table(struct saved *saved,
 		return status;
 	status = check_states(rows, states);
 	if (status == PHILOX_OK)
-		status = collect_table(saved, lists, rows, states);
+		status = collect_table(saved, rows, states);
 	free(states);
 	return status;
 }
@@ -180,7 +176,7 @@ static enum philox_status collect_rows(struct saved *saved,
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
-		status = collect_whole_table(saved, lists, lists->rows[i]);
+		status = collect_whole_table(saved, lists->rows[i]);
 	return status;
 }
 
@@ -194,7 +190,7 @@ static enum philox_status collect_tables(struct saved *saved,
 		const struct philox_rows *rows = lists->rows[i];
 
 		if (save_part_has(part, save_item_key(SAVE_TABLE, rows->key)))
-			status = collect_table(saved, lists, rows, NULL);
+			status = collect_table(saved, rows, NULL);
 	}
 	return status;
 }
@@ -222,7 +218,7 @@ static enum philox_status collect_regions(struct saved *saved,
 
 		if (!is_in(region, part))
 			continue;
-		status = collect_region(saved, lists, region);
+		status = collect_region(saved, region);
 		if (status == PHILOX_OK && region->alive && with_tickets)
 			status = collect_tickets(saved, &region->ledger,
 						 part ? LEDGER_FREE

@@ -100,11 +100,10 @@ static void add_issued(uint64_t *digest, const struct philox_region *region)
 
 /* A destroyed name keeps offset and serial; its seed is derived again. */
 static enum philox_status add_region(uint64_t *digest,
-				     const struct save_lists *lists,
 				     const struct philox_region *region)
 {
 	add_name(digest, region->name);
-	add_word(digest, save_lists_number(lists, region->generator));
+	add_word(digest, save_number(region->generator));
 	add_word(digest, region->state.offset);
 	add_word(digest, region->serial);
 	add_word(digest, region->alive);
@@ -126,7 +125,7 @@ static void add_rows(uint64_t *digest, const struct save_lists *lists)
 		const struct philox_rows *rows = lists->rows[i];
 
 		add_name(digest, rows->name);
-		add_word(digest, save_lists_number(lists, rows->generator));
+		add_word(digest, save_number(rows->generator));
 		add_word(digest, rows->table.count);
 	}
 }
@@ -157,7 +156,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 	add_generators(&made, &lists);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
 		if (is_known(lists.regions[i]))
-			status = add_region(&made, &lists, lists.regions[i]);
+			status = add_region(&made, lists.regions[i]);
 	add_rows(&made, &lists);
 	save_lists_finish(&lists);
 	if (status == PHILOX_OK)

@@ -119,7 +119,7 @@ static enum philox_status compare_shape(const struct save_plan *plan,
 	struct difference found;
 	struct saved own;
 	enum philox_status status =
-		save_collect_shape(&own, &plan->lists, region);
+		save_collect_shape(&own, region);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -157,12 +157,11 @@ static enum philox_status compare_region(const struct save_plan *plan,
 	return saved->alive ? compare_shape(plan, saved, region) : PHILOX_OK;
 }
 
-static enum philox_status compare_table(const struct save_lists *lists,
-					const struct saved_table *saved,
+static enum philox_status compare_table(const struct saved_table *saved,
 					const struct philox_rows *rows)
 {
 	const struct saved_table own = {
-		.generator = save_lists_number(lists, rows->generator),
+		.generator = save_number(rows->generator),
 		.count = rows->table.count};
 	struct difference found;
 
@@ -194,8 +193,7 @@ static enum philox_status compare_rows(const struct save_plan *plan)
 						    : lists->rows[i]->name,
 					  order < 0 ? "text" : "context",
 					  order < 0 ? "context" : "text");
-		status =
-			compare_table(lists, &saved->tables[i], lists->rows[i]);
+		status = compare_table(&saved->tables[i], lists->rows[i]);
 	}
 	return status;
 }

@@ -292,9 +292,8 @@ enum philox_status save_lists_init(struct save_lists *lists,
 				   int (*compare)(const void *, const void *));
 void save_lists_finish(struct save_lists *lists);
 
-/* save_lists_number() is a generator's number, SAVE_NO_GENERATOR for NULL. */
-uint32_t save_lists_number(const struct save_lists *lists,
-			   const struct philox_generator *generator);
+/* save_number() is a generator's number, SAVE_NO_GENERATOR for NULL. */
+uint32_t save_number(const struct philox_generator *generator);
 
 /* --- save: saving and loading a context, for all public forms of it ------- */
 
@@ -356,7 +355,6 @@ enum philox_status save_collect(const struct philox_context *context,
  * tickets, as that of the only one: saved_finish().
  */
 enum philox_status save_collect_shape(struct saved *saved,
-				      const struct save_lists *lists,
 				      const struct philox_region *region);
 
 /* save_read_rows() reads the states of a table into new memory. */

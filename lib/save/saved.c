@@ -290,37 +290,21 @@ int saved_next_pair(struct saved_pair *pair)
  * Called with the context's lock held.
  */
 
-static int is_there(const struct philox_rows *rows)
-{
-	return rows->alive && !rows->leaving;
-}
-
-/* A context's lists are newest first. */
-static void turn_generators(struct save_lists *lists)
-{
-	for (size_t i = 0, j = lists->n_generators; i + 1 < j; i++) {
-		struct philox_generator *first = lists->generators[i];
-
-		lists->generators[i] = lists->generators[--j];
-		lists->generators[j] = first;
-	}
-}
-
 static int fill_lists(const struct philox_context *context,
 		      struct save_lists *lists)
 {
+	struct philox_generator *generator;
 	int whole = 1;
 
-	for (struct philox_generator *generator = context->generators;
-	     whole && generator; generator = generator->next)
+	for (size_t i = 0;
+	     whole && (generator = order_next(&context->generators, &i));)
 		whole = ADD(lists, generators, &generator);
 	for (struct philox_region *region = context->regions; whole && region;
 	     region = region->next)
 		whole = ADD(lists, regions, &region);
 	for (struct philox_rows *rows = context->rows; whole && rows;
 	     rows = rows->next)
-		whole = !is_there(rows) || ADD(lists, rows, &rows);
-	turn_generators(lists);
+		whole = rows->leaving || ADD(lists, rows, &rows);
 	return whole;
 }
 
@@ -358,14 +342,8 @@ void save_lists_finish(struct save_lists *lists)
 	memset(lists, 0, sizeof(*lists));
 }
 
-uint32_t save_lists_number(const struct save_lists *lists,
-			   const struct philox_generator *generator)
+uint32_t save_number(const struct philox_generator *generator)
 {
-	uint32_t number = 0;
-
-	if (!generator)
-		return SAVE_NO_GENERATOR;
-	while (lists->generators[number] != generator)
-		number++;
-	return number;
+	return generator ? (uint32_t)generator_number(generator)
+			 : SAVE_NO_GENERATOR;
 }

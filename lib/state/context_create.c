@@ -44,10 +44,9 @@ static void free_generators(struct philox_context *context)
 {
 	struct philox_generator *generator;
 
-	while ((generator = context->generators)) {
-		context->generators = generator->next;
+	for (size_t i = 0; (generator = order_next(&context->generators, &i));)
 		free(generator);
-	}
+	order_finish(&context->generators);
 }
 
 void context_finish(struct philox_context *context)

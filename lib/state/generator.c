@@ -68,15 +68,32 @@ void generator_tell_back(const struct philox_region *region)
 
 /* --- making and destroying ------------------------------------------------- */
 
+size_t generator_number(const struct philox_generator *generator)
+{
+	return order_place(&generator->context->generators, generator->at);
+}
+
 static void unlink_generator(struct philox_generator *generator)
 {
-	struct philox_generator **link = &generator->context->generators;
-
-	for (; *link != generator; link = &(*link)->next)
-		(*link)->number--;
-	*link = generator->next;
+	order_remove(&generator->context->generators, generator->at);
 	while (generator->first)
 		region_set_generator(generator->first, NULL);
+}
+
+/* 0: no memory. */
+static int list_generator(struct philox_generator *generator)
+{
+	struct philox_context *context = generator->context;
+	int room;
+
+	context_lock(context);
+	room = order_reserve(&context->generators);
+	if (room) {
+		order_add(&context->generators, generator, &generator->at);
+		journal_generator(generator, "create");
+	}
+	context_unlock(context);
+	return room;
 }
 
 static enum philox_status make_generator(struct philox_context *context,
@@ -91,18 +108,16 @@ static enum philox_status make_generator(struct philox_context *context,
 				  "PHILOX_GENERATOR_DIFFERS",
 				  flags);
 	made = calloc(1, sizeof(*made));
-	if (!made)
+	if (made) {
+		made->context = context;
+		made->state.seed = seed;
+		made->flags = flags;
+	}
+	if (!made || !list_generator(made)) {
+		free(made);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a generator");
-	made->context = context;
-	made->state.seed = seed;
-	made->flags = flags;
-	context_lock(context);
-	made->next = context->generators;
-	made->number = made->next ? made->next->number + 1 : 0;
-	context->generators = made;
-	journal_generator(made, "create");
-	context_unlock(context);
+	}
 	*generator = made;
 	return PHILOX_OK;
 }

@@ -78,7 +78,7 @@ struct journal_text journal_iterations(uint32_t iterations)
 
 unsigned journal_number(const struct philox_generator *generator)
 {
-	return (unsigned)generator->number;
+	return (unsigned)generator_number(generator);
 }
 
 /* --- events, with the context's lock held --------------------------------- */

@@ -22,7 +22,7 @@ struct message {
 	char function[NAME_SIZE], input[NAME_SIZE], kind[NAME_SIZE];
 };
 
-static _Thread_local struct message *posted; /* oldest first */
+static _Thread_local struct message *posted, *newest; /* oldest first */
 
 static const char *copy_name(char *copy, const char *name)
 {
@@ -34,11 +34,11 @@ static const char *copy_name(char *copy, const char *name)
 
 static void append_message(struct message *message)
 {
-	struct message **link = &posted;
-
-	while (*link)
-		link = &(*link)->next;
-	*link = message;
+	if (posted)
+		newest->next = message;
+	else
+		posted = message;
+	newest = message;
 }
 
 void log_post(struct philox_context *context, enum philox_log_level level,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/list.h"
 #include "lib/mesh/mesh.h"
 #include "lib/state/state.h"
 
@@ -288,19 +289,12 @@ void region_set_generator(struct philox_region *region,
 			  struct philox_generator *generator)
 {
 	if (region->link) {
-		*region->link = region->next_of_generator;
-		if (region->next_of_generator)
-			region->next_of_generator->link = region->link;
+		LIST_REMOVE_AS(region, next_of_generator, link);
 		region->link = NULL;
 	}
 	region->generator = generator;
-	if (!generator)
-		return;
-	region->next_of_generator = generator->first;
-	region->link = &generator->first;
-	if (generator->first)
-		generator->first->link = &region->next_of_generator;
-	generator->first = region;
+	if (generator)
+		LIST_ADD_AS(&generator->first, region, next_of_generator, link);
 }
 
 void region_free(struct philox_region *region)

@@ -16,6 +16,7 @@
 #include <philox/region.h>
 #include "lib/base/base.h"
 #include "lib/containers/map.h"
+#include "lib/containers/order.h"
 #include "lib/device/device.h"
 #include "lib/trace/events.h"
 
@@ -171,8 +172,7 @@ enum pass_kind {
 
 struct philox_generator {
 	struct philox_context *context;
-	struct philox_generator *next; /* in the context's list, an older one */
-	size_t number; /* of generators that are older than it */
+	size_t at; /* in the context's order, see generator_number() */
 	struct philox_state state;
 	uint32_t flags; /* enum philox_generator_flags */
 	uint64_t high; /* the offset from which it was set back; 0: it was not */
@@ -190,11 +190,14 @@ struct philox_context {
 	struct graph_context *graphs; /* graph/'s part of the context */
 
 	pthread_mutex_t lock; /* guards what follows */
-	struct philox_generator *generators;
+	struct order generators;
 	struct philox_generator *generator; /* the default one */
 	struct philox_region *regions;      /* newest first, dead names too */
 	struct map names;                   /* the same, by their keys */
-	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
+	struct philox_rows *rows;      /* newest first, see lib/rows/rows.h */
+	struct philox_rows *dead_rows; /* the same, destroyed */
+	unsigned long dead_rows_seen;  /* see free_unheld() there */
+	struct map tables;             /* the first, by their keys */
 	struct philox_mesh mesh;  /* a copy; does not change once there are
 				     regions */
 	void (*log)(void *user, const struct philox_log_entry *entry);
@@ -430,6 +433,9 @@ void generator_load(struct philox_generator *generator,
  * may expect old numbers, which would break freshness.
  */
 void generator_tell_back(const struct philox_region *region);
+
+/* generator_number() is how many of the context's generators are older. */
+size_t generator_number(const struct philox_generator *generator);
 
 /* --- region: regions as the library's parts see them ---------------------- */
 

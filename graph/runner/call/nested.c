@@ -469,6 +469,7 @@ static enum philox_status call_inner(struct run *run, struct inner *inner)
 				   .region = inner->function->name};
 	enum philox_status status = make_inner(inner);
 
+	inner->function->called = 1;
 	if (status == PHILOX_OK)
 		status = script_step(run, &begin);
 	if (status == PHILOX_OK) {

@@ -11,6 +11,7 @@
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "lib/base/base.h"
+#include "lib/containers/names.h"
 #include "lib/device/device.h"
 
 /* The sizes of the structs' first versions. */
@@ -367,6 +368,9 @@ void function_end(struct philox_function *function)
 	retired_free(function->runner, function);
 	recordings_free(function);
 	keys_free(function);
+	if (!function->destroyed)
+		map_remove(&function->runner->names, names_key(function->name),
+			   function);
 	function->destroyed = 1;
 }
 
@@ -386,14 +390,25 @@ enum philox_status function_refuse_capture(
 
 /* --- making ---------------------------------------------------------------------- */
 
-static enum philox_status check_free_name(const struct philox_runner *runner,
+static const char *name_of(const void *function)
+{
+	return ((const struct philox_function *)function)->name;
+}
+
+struct philox_function *function_find(const struct philox_runner *runner,
+				      const char *name)
+{
+	return names_find(&runner->names, name, name_of);
+}
+
+/* And makes room for it. */
+static enum philox_status check_free_name(struct philox_runner *runner,
 					  const char *name)
 {
-	const struct philox_function *other = runner->functions;
-
-	while (other && (other->destroyed || strcmp(other->name, name) != 0))
-		other = other->next;
-	if (!other)
+	if (!names_reserve(&runner->names))
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for it", name);
+	if (!function_find(runner, name))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_EXISTS,
 			  "runner '%s' has a function '%s' already",
@@ -448,8 +463,10 @@ static enum philox_status make_function(
 	made->agree = options.agree;
 	made->policy = options.policy;
 	policy_fill(&made->policy);
+	made->called = runner->plan_calls;
 	made->next = runner->functions;
 	runner->functions = made;
+	map_put(&runner->names, names_key(made->name), made);
 	made->counts.create_ns = runner_time() - began;
 	trace_made(made);
 	runner_post(made, PHILOX_LOG_INFO, "function", PHILOX_CALL_NONE, NULL,
@@ -508,7 +525,8 @@ enum philox_status philox_function_destroy(struct philox_function *function)
 		return runner_report(runner, function, status);
 	status = live_settle(runner);
 	for (struct philox_function *other = runner->functions;
-	     status == PHILOX_OK && other; other = other->next)
+	     status == PHILOX_OK && function->called && other;
+	     other = other->next)
 		if (other != function)
 			forget_calls(other, function);
 	if (status == PHILOX_OK)

@@ -382,6 +382,10 @@ void retired_free(struct philox_runner *runner,
 
 /* --- function: functions of a runner -------------------------------------- */
 
+/* function_find() finds one that was not destroyed; NULL: there is none. */
+struct philox_function *function_find(const struct philox_runner *runner,
+				      const char *name);
+
 /* function_end() frees what a function has but its names, which messages need. */
 void function_end(struct philox_function *function);
 

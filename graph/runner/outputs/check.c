@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "graph/runner/function/function.h"
 #include "graph/runner/outputs/outputs.h"
 #include "lib/pass/pass.h"
 #include "lib/save/save.h"
@@ -103,11 +104,9 @@ static enum philox_status find_function(const struct philox_runner *runner,
 					const struct outputs_item *item,
 					struct philox_function **found)
 {
-	struct philox_function *function = runner->functions;
+	struct philox_function *function =
+		function_find(runner, item->function);
 
-	while (function && (function->destroyed ||
-			    strcmp(function->name, item->function) != 0))
-		function = function->next;
 	if (!function)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "function '%s' of the saved outputs is not "

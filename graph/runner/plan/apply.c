@@ -199,6 +199,25 @@ static void load_barred(const struct plan *plan, struct philox_runner *runner,
 	}
 }
 
+static int has_calls(const struct plan_function *function)
+{
+	for (size_t i = 0; i < function->n_scripts; i++)
+		for (size_t k = 0; k < function->scripts[i].n; k++)
+			if (function->scripts[i].steps[k].kind == STEP_CALL)
+				return 1;
+	return 0;
+}
+
+/* Also those that are made later may be the ones that are called. */
+static void note_calls(const struct plan *plan, struct philox_runner *runner)
+{
+	for (size_t i = 0; i < plan->n_functions; i++)
+		runner->plan_calls |= has_calls(&plan->functions[i]);
+	for (struct philox_function *function = runner->functions;
+	     runner->plan_calls && function; function = function->next)
+		function->called = 1;
+}
+
 /* Functions that are not in the plan begin anew, whatever one before said. */
 static void load_keys(const struct plan *plan, struct philox_runner *runner,
 		      struct philox_function *const *functions,
@@ -210,6 +229,7 @@ static void load_keys(const struct plan *plan, struct philox_runner *runner,
 		function->expected_bytes = 0;
 		function->waste = (struct waste){0};
 	}
+	note_calls(plan, runner);
 	runner->calls = 0;
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		keys_replace(functions[i], made[i].list, &made[i].map);

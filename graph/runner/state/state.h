@@ -377,6 +377,7 @@ struct philox_function {
 	struct philox_runner *runner;
 	char name[64];
 	int destroyed; /* it is kept for the messages about its outputs */
+	int called;    /* bodies of others call it, or have */
 	enum philox_function_mode mode;
 	uint32_t flags;
 	enum philox_status (*body)(void *user, struct philox_run *run);
@@ -541,6 +542,8 @@ struct philox_runner {
 	_Atomic uintptr_t reader; /* its thread; 0: there is none */
 	atomic_int waiting;       /* threads that come in after the reader */
 	struct philox_function *functions;
+	struct map names; /* of those that were not destroyed */
+	int plan_calls;   /* a plan had calls of functions to come */
 	struct run run;
 	uint64_t calls;
 	uint64_t recordings; /* ever made, for the names of graphs */

@@ -36,9 +36,9 @@ static enum philox_status legacy_is_free(struct host_device *device,
 {
 	enum philox_status status = PHILOX_OK;
 
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next) {
-		if (!stream->blocking || !stream->capture)
+	for (struct host_stream *stream = device->blocking; stream;
+	     stream = stream->next_blocking) {
+		if (!stream->capture)
 			continue;
 		if (work)
 			host_invalidate(device, stream->capture,
@@ -85,6 +85,16 @@ enum philox_status host_stream_find(struct host_device *device,
 
 /* --- beginning and ending ----------------------------------------------- */
 
+static void enter_capture(struct host_stream *stream,
+			  struct host_capture *capture)
+{
+	if (stream->capture == capture)
+		return;
+	stream->capture = capture;
+	stream->also = capture->streams;
+	capture->streams = stream;
+}
+
 /* Into a graph that is there, or a new one if that is NULL. */
 static enum philox_status capture_open(struct host_device *device,
 				       struct host_stream *stream,
@@ -93,8 +103,11 @@ static enum philox_status capture_open(struct host_device *device,
 {
 	struct host_capture *capture = calloc(1, sizeof(*capture));
 
-	if (!capture)
+	if (!capture || !map_reserve(&device->captures_by_id,
+				     device->captures_by_id.count + 1)) {
+		free(capture);
 		return host_no_memory("a capture");
+	}
 	capture->into = into != NULL;
 	capture->graph = into ? into : host_graph_create(device);
 	if (!capture->graph) {
@@ -106,9 +119,9 @@ static enum philox_status capture_open(struct host_device *device,
 	capture->mode = mode;
 	capture->thread = this_thread();
 	capture->origin = stream;
-	capture->next = device->captures;
-	device->captures = capture;
-	stream->capture = capture;
+	LIST_ADD(&device->captures, capture);
+	map_put(&device->captures_by_id, capture->id, capture);
+	enter_capture(stream, capture);
 	return PHILOX_OK;
 }
 
@@ -183,16 +196,12 @@ enum philox_status host_capture_begin_to(struct philox_device *base,
 
 void host_capture_over(struct host_device *device, struct host_capture *capture)
 {
-	struct host_capture **link = &device->captures;
-
-	host_forget_nodes(device, capture);
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next)
-		if (stream->capture == capture)
-			stream->capture = NULL;
-	while (*link != capture)
-		link = &(*link)->next;
-	*link = capture->next;
+	host_forget_nodes(capture);
+	for (struct host_stream *stream = capture->streams; stream;
+	     stream = stream->also)
+		stream->capture = NULL;
+	LIST_REMOVE(capture);
+	map_remove(&device->captures_by_id, capture->id, capture);
 	free(capture);
 }
 
@@ -245,8 +254,7 @@ static int all_marked(const struct host_nodes *nodes, const unsigned char *mark)
 }
 
 /* A fork is joined when the origin depends on all of its last nodes. */
-static enum philox_status check_joined(struct host_device *device,
-				       struct host_capture *capture,
+static enum philox_status check_joined(const struct host_capture *capture,
 				       const char *what)
 {
 	unsigned char *mark = calloc(capture->graph->nodes.count + 1, 1);
@@ -255,10 +263,9 @@ static enum philox_status check_joined(struct host_device *device,
 	if (!mark)
 		return host_no_memory("the check of forks");
 	mark_ancestors(capture->graph, &capture->origin->deps, mark);
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next)
-		if (stream->capture == capture &&
-		    !all_marked(&stream->deps, mark))
+	for (struct host_stream *stream = capture->streams; stream;
+	     stream = stream->also)
+		if (!all_marked(&stream->deps, mark))
 			status = status_set(
 				PHILOX_ERROR_CAPTURE_UNJOINED,
 				"%s: stream %p was forked from capture %" PRIu64
@@ -294,7 +301,7 @@ enum philox_status host_capture_end(struct philox_device *base,
 	into = capture->into;
 	status = host_capture_check(capture, what);
 	if (status == PHILOX_OK)
-		status = check_joined(device, capture, what);
+		status = check_joined(capture, what);
 	host_capture_over(device, capture);
 	if (graph) {
 		graph->capturing = 0;
@@ -347,11 +354,7 @@ static _Thread_local enum philox_capture_mode thread_mode =
 
 struct host_capture *host_capture_of(struct host_device *device, uint64_t id)
 {
-	struct host_capture *capture = device->captures;
-
-	while (capture && capture->id != id)
-		capture = capture->next;
-	return capture;
+	return map_value(&device->captures_by_id, id);
 }
 
 enum philox_status host_capture_check(const struct host_capture *capture,
@@ -387,6 +390,8 @@ static enum philox_status refuse_unsafe(
 {
 	uint64_t id = 0;
 
+	if (thread_mode == PHILOX_CAPTURE_RELAXED && forbids == forbids_unsafe)
+		return PHILOX_OK;
 	for (struct host_capture *capture = device->captures; capture;
 	     capture = capture->next) {
 		if (!forbids(capture))
@@ -463,7 +468,7 @@ enum philox_status host_capture_join(struct host_device *device,
 	}
 	if (!host_nodes_reserve(&stream->deps, deps->count))
 		return host_no_memory("a stream's nodes");
-	stream->capture = capture;
+	enter_capture(stream, capture);
 	for (size_t i = 0; i < deps->count; i++)
 		host_nodes_add(&stream->deps, deps->items[i]);
 	return PHILOX_OK;

@@ -111,6 +111,7 @@ static void close_objects(struct host_device *device)
 
 static void free_device(struct host_device *device)
 {
+	map_finish(&device->captures_by_id);
 	free(device->registry.buckets);
 	pthread_cond_destroy(&device->ran);
 	pthread_mutex_destroy(&device->turn);

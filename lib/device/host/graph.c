@@ -102,12 +102,11 @@ struct host_node *host_graph_add(struct host_device *device,
 
 /* --- the end of graphs, and of captures into them -------------------------- */
 
-void host_forget_nodes(struct host_device *device, struct host_capture *capture)
+void host_forget_nodes(const struct host_capture *capture)
 {
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next)
-		if (stream->capture == capture)
-			stream->deps.count = 0;
+	for (struct host_stream *stream = capture->streams; stream;
+	     stream = stream->also)
+		stream->deps.count = 0;
 }
 
 void host_invalidate(struct host_device *device, struct host_capture *capture,
@@ -120,7 +119,7 @@ void host_invalidate(struct host_device *device, struct host_capture *capture,
 	va_start(arguments, reason);
 	vsnprintf(capture->reason, sizeof(capture->reason), reason, arguments);
 	va_end(arguments);
-	host_forget_nodes(device, capture);
+	host_forget_nodes(capture);
 	capture->graph->broken = 1;
 	capture->graph->capturing = 0;
 	if (!capture->into)
@@ -131,8 +130,8 @@ void host_invalidate(struct host_device *device, struct host_capture *capture,
 static void invalidate_within(struct host_device *device,
 			      const struct host_graph *body)
 {
-	for (struct host_capture *capture = device->captures; capture;
-	     capture = capture->next)
+	for (struct host_capture *capture = device->captures;
+	     body->capturing && capture; capture = capture->next)
 		if (capture->graph == body)
 			host_invalidate(device, capture,
 					"the end of the graph around it");

@@ -26,6 +26,8 @@
 #include "lib/device/contract.h"
 #include "lib/device/device.h"
 #include "lib/base/base.h"
+#include "lib/containers/list.h"
+#include "lib/containers/map.h"
 #include "lib/containers/ranges.h"
 
 /* --- handles --------------------------------------------------------------- */
@@ -160,7 +162,8 @@ struct host_nodes {
 struct host_stream {
 	struct host_object object;
 	struct host_device *device;
-	struct host_stream *next; /* of the device */
+	struct host_stream *next, **link; /* of the device */
+	struct host_stream *next_blocking, **link_blocking; /* likewise */
 	int blocking;
 	int stopping;
 	int has_thread;
@@ -169,6 +172,7 @@ struct host_stream {
 	struct host_task *head;       /* unfinished, oldest first */
 	struct host_task *tail;       /* the last one submitted, done or not */
 	struct host_capture *capture; /* NULL: work runs */
+	struct host_stream *also;     /* in the capture, an earlier one */
 	struct host_nodes deps;       /* capturing: what the next node needs */
 };
 
@@ -192,7 +196,8 @@ struct host_capture {
 	struct host_stream *origin;
 	struct host_graph *graph;  /* NULL: invalidated */
 	char reason[128];          /* what invalidated it */
-	struct host_capture *next; /* of the device */
+	struct host_capture *next, **link; /* of the device */
+	struct host_stream *streams;       /* that are in it, by `also` */
 };
 
 struct host_node {
@@ -314,9 +319,11 @@ struct host_device {
 	size_t noted;            /* ever */
 	size_t used;      /* bytes that memory_limit counts */
 	struct spaces spaces;
-	struct host_stream *streams; /* all, the legacy stream last */
+	struct host_stream *streams;  /* all, the legacy stream last */
+	struct host_stream *blocking; /* of them, for the legacy stream */
 	struct host_stream legacy;
 	struct host_capture *captures;
+	struct map captures_by_id;
 	struct host_release *due; /* to be called by host_unlock() */
 };
 
@@ -504,8 +511,7 @@ void host_invalidate(struct host_device *device, struct host_capture *capture,
 	__attribute__((format(printf, 3, 4)));
 
 /* Empties the last nodes of the capture's streams: they will be freed. */
-void host_forget_nodes(struct host_device *device,
-		       struct host_capture *capture);
+void host_forget_nodes(const struct host_capture *capture);
 
 /* With the captures of its bodies. */
 void host_conditional_free(struct host_device *device,

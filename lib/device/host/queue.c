@@ -112,9 +112,9 @@ static size_t implicit_waits(const struct host_stream *stream)
 
 	if (stream != &device->legacy)
 		return stream->blocking ? 1 : 0;
-	for (struct host_stream *other = device->streams; other;
-	     other = other->next)
-		count += other->blocking;
+	for (struct host_stream *other = device->blocking; other;
+	     other = other->next_blocking)
+		count++;
 	return count;
 }
 
@@ -134,10 +134,9 @@ static void add_implicit_waits(const struct host_stream *stream,
 			add_wait(task, device->legacy.tail);
 		return;
 	}
-	for (struct host_stream *other = device->streams; other;
-	     other = other->next)
-		if (other->blocking)
-			add_wait(task, other->tail);
+	for (struct host_stream *other = device->blocking; other;
+	     other = other->next_blocking)
+		add_wait(task, other->tail);
 }
 
 static void append_task(struct host_stream *stream, struct host_task *task)

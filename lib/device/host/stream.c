@@ -71,9 +71,9 @@ static int is_busy(const struct host_device *device,
 		return 1;
 	if (stream != &device->legacy)
 		return 0;
-	for (struct host_stream *other = device->streams; other;
-	     other = other->next)
-		if (other->blocking && other->head)
+	for (struct host_stream *other = device->blocking; other;
+	     other = other->next_blocking)
+		if (other->head)
 			return 1;
 	return 0;
 }
@@ -121,14 +121,14 @@ void host_stream_init(struct host_device *device, struct host_stream *stream,
 	stream->device = device;
 	stream->blocking = blocking;
 	pthread_cond_init(&stream->wake, NULL);
-	stream->next = device->streams;
-	device->streams = stream;
+	LIST_ADD(&device->streams, stream);
+	if (blocking)
+		LIST_ADD_AS(&device->blocking, stream, next_blocking,
+			    link_blocking);
 }
 
 void host_stream_free(struct host_device *device, struct host_stream *stream)
 {
-	struct host_stream **link = &device->streams;
-
 	stream->stopping = 1;
 	pthread_cond_signal(&stream->wake);
 	if (stream->has_thread) {
@@ -136,9 +136,9 @@ void host_stream_free(struct host_device *device, struct host_stream *stream)
 		pthread_join(stream->thread, NULL);
 		host_lock(device);
 	}
-	while (*link != stream)
-		link = &(*link)->next;
-	*link = stream->next;
+	LIST_REMOVE(stream);
+	if (stream->blocking)
+		LIST_REMOVE_AS(stream, next_blocking, link_blocking);
 	host_task_drop(device, stream->tail);
 	host_nodes_free(&stream->deps);
 	pthread_cond_destroy(&stream->wake);
