@@ -120,6 +120,12 @@ static const struct part parts[] = {
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
 	 bench_schedules_steps},
+	{"growth", "the cost of each of very many things",
+	 "  growth/WHAT/PHASE/N: what a phase takes for each of N: N is doubled until\n"
+	 "  it is as large as it should work with. CPU time of the calls on device\n"
+	 "  host:sync, on which nothing runs beside them. list: of a node of a list\n"
+	 "  of as many from malloc(): made, walked, freed.\n",
+	 1, 0, 0, bench_growth, bench_growth_steps},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -131,16 +137,17 @@ static const char usage[] =
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
 	"  --only PART    one part, or in fill, states, values, loops, rows, pool,\n"
-	"                 runner and ranks those that begin so, as\n"
+	"                 runner, ranks and growth those that begin so, as\n"
 	"                 fill/uniform/f32:\n"
 	"%s"
+	"  --growth       part growth, which takes minutes: only if it is asked for\n"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
 	"  --quick        a very short run in parts fill, states, values, loops,\n"
-	"                 rows, pool, runner and ranks, to see that they work: no\n"
-	"                 measurement\n"
+	"                 rows, pool, runner, ranks and growth, to see that they\n"
+	"                 work: no measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"
 	"Peers are looked for in the folder PHILOX_PEERS if it is set, else "
@@ -170,6 +177,7 @@ struct command {
 	const char *device;
 	const char *only_text;
 	const struct part *only;
+	int growth;
 	const char *size, *threads; /* as given, or NULL */
 	struct bench bench;
 };
@@ -224,6 +232,16 @@ static int take_size(void *to, const char *value)
 			      "64KiB");
 }
 
+static int choose_growth(struct command *command)
+{
+	if (command->only && command->only->run != bench_growth)
+		return complain("bench", "--growth: --only names another part");
+	for (size_t i = 0; i < N_PARTS; i++)
+		if (parts[i].run == bench_growth)
+			command->only = &parts[i];
+	return 0;
+}
+
 /* Options that have no meaning for the part, or for the device. */
 static int check_options(const struct command *command)
 {
@@ -240,17 +258,23 @@ static int check_options(const struct command *command)
 		return complain_value("bench", "threads", command->threads,
 				      "needs --device host, not %s",
 				      command->device);
+	if (only && only->run == bench_growth &&
+	    strncmp(command->device, "host", 4) != 0)
+		return complain("bench", "part growth is about the host device: "
+					 "leave --device %s out",
+				command->device);
 	if (command->bench.quick && only && !only->chooses)
 		return complain("bench", "--quick: part %s is not shortened",
 				only->name);
 	return 0;
 }
 
-/* Without --only, the schedules are in another part. */
+/* Without --only, the schedules are in another part, and growth is left out. */
 static int is_chosen(const struct command *command, const struct part *part)
 {
 	return command->only ? command->only == part
-			     : part->run != bench_schedules;
+			     : part->run != bench_schedules &&
+				       part->run != bench_growth;
 }
 
 static int run_part(struct bench *bench, const struct part *part)
@@ -326,6 +350,7 @@ int tool_bench(int argc, char **argv)
 		 .given = &command.size},
 		{"threads", TAKES_WHOLE_32, .to = &bench->threads, .least = 1,
 		 .most = 256, .given = &command.threads},
+		{"growth", TAKES_NOTHING, .to = &command.growth},
 		{"quick", TAKES_NOTHING, .to = &bench->quick},
 		{"json", TAKES_NOTHING, .to = &bench->json},
 		{0}};
@@ -333,7 +358,8 @@ int tool_bench(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (check_options(&command))
+	if ((command.growth && choose_growth(&command)) ||
+	    check_options(&command))
 		return 2;
 	return run_command(&command);
 }

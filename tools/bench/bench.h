@@ -41,6 +41,7 @@ int bench_pool(struct bench *bench);
 int bench_runner(struct bench *bench);
 int bench_ranks(struct bench *bench);
 int bench_schedules(struct bench *bench);
+int bench_growth(struct bench *bench);
 
 /* How many pieces of work it has (bench_step()). */
 size_t bench_ledger_steps(const struct bench *bench);
@@ -54,6 +55,7 @@ size_t bench_pool_steps(const struct bench *bench);
 size_t bench_runner_steps(const struct bench *bench);
 size_t bench_ranks_steps(const struct bench *bench);
 size_t bench_schedules_steps(const struct bench *bench);
+size_t bench_growth_steps(const struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */
 

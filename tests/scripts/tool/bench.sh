@@ -311,6 +311,23 @@ ranks_part()
 		rows '[row["name"] for row in rows] == ["ranks/digest/ticket"]'
 }
 
+# Very many things: of each phase the cost of one, at four numbers of them
+growth_part()
+{
+	bench "$nowhere" --growth --quick --json && rows '
+	(lambda mine: len(mine) == 4 * len(set(name.rsplit("/", 1)[0]
+		for name in mine)) and len(set(mine)) == len(mine) and
+		all(any(name.startswith("growth/" + what) for name in mine)
+		for what in ("regions/create/1000", "tickets/backward/125",
+		"tables-of-rows/destroy/50", "graphs-of-a-pool/launch/25")))(
+		[row["name"] for row in rows]) and
+	all(row["value"] > 0 and row["unit"] == "ns" and row["peer"] == "list"
+		for row in rows)' &&
+		bench "$nowhere" --only growth/blocks/find/1 --quick --json &&
+		rows '[row["name"] for row in rows] == [
+		"growth/blocks/find/125", "growth/blocks/find/1000"]'
+}
+
 # refuses TEXT ARGUMENT...: exit status 2, and only a message with TEXT
 refuses()
 {
@@ -331,6 +348,10 @@ no_such_row()
 		"--only 'fill/cauchy': no row begins like this" "$WORK/err"
 }
 
+check "options: growth beside another part" refuses \
+	"--growth: --only names another part" --growth --only rows
+check "options: growth of another device" refuses \
+	"part growth is about the host device" --growth --device cuda
 check "options: an unknown part" refuses "--only 'x': must be one of" --only x
 check "options: rows of an unknown part" \
 	refuses "--only 'x': must be one of" --only x/y
@@ -397,6 +418,7 @@ check "calls of a runner have rows, and hits cost the calls of a launch" \
 	runner_part
 check "and some of them, too" runner_rows_chosen
 check "digests of ranks have rows, which can be chosen" ranks_part
+check "very many things have rows, which can be chosen" growth_part
 check "a measured row has the form of a quick one" measures
 
 # --- our own peers ------------------------------------------------------------
