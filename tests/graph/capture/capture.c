@@ -301,13 +301,34 @@ PROMISE(capture, begun_without_a_stream_or_in_another_is_refused)
 {
 	struct scene scene = make_scene(f);
 	struct philox_graph *graph;
+	size_t size;
+	char *text;
 
 	cr_assert_neq(philox_capture_begin(f->context, NULL), PHILOX_OK);
+	/* which nothing that captures forbid notices */
+	OK(philox_context_save_text(f->context, &text, &size));
+	free(text);
 	record_begin(f);
 	captured_forward(f, scene.region, 0, scene.array);
 	cr_assert_neq(philox_capture_begin(f->context, f->stream), PHILOX_OK);
 	if (philox_capture_end(f->context, f->stream, &graph) == PHILOX_OK)
 		OK(philox_graph_destroy(graph));
+	end_scene(f, &scene);
+}
+
+GRAPH_PROMISE(capture, ended_by_the_device_does_not_stop_the_next)
+{
+	struct scene scene = make_scene(f);
+	philox_native_graph native;
+	struct philox_graph *graph;
+
+	OK(philox_capture_begin(f->context, f->stream));
+	OK(philox_stream_end_capture(f->device, f->stream, &native));
+	OK(philox_native_graph_destroy(f->device, native));
+	OK(philox_capture_begin(f->context, f->stream));
+	captured_forward(f, scene.region, 0, scene.array);
+	OK(philox_capture_end(f->context, f->stream, &graph));
+	OK(philox_graph_destroy(graph));
 	end_scene(f, &scene);
 }
 

@@ -1133,6 +1133,32 @@ RUNNER_PROMISE(runner_nested_rules, recordings_go_with_a_function_within)
 	}
 }
 
+/* Functions that have not called one another since know it from a plan. */
+RUNNER_PROMISE(runner_nested_rules, what_a_plan_says_goes_with_a_function_within)
+{
+	struct philox_runner_desc next = PHILOX_INIT(struct philox_runner_desc);
+	struct philox_function_desc options;
+	struct outer o;
+	char *text;
+	size_t size;
+
+	make_outer(&o, f, r, nest);
+	call_three(&o);
+	OK(philox_plan_save_text(r, &text, &size));
+	next.name = "next";
+	OK(philox_runner_create(f->context, &next, &o.runner));
+	make_function(&o.inner, o.runner, "inner");
+	options = outer_options(&o);
+	OK(philox_function_create(o.runner, &options, &o.function));
+	OK(philox_plan_load_text(o.runner, text, size));
+	free(text);
+	OK(philox_function_destroy(o.inner.function));
+	o.inner.hook = take_more;
+	make_function(&o.inner, o.runner, "inner");
+	CALLED(&o, PHILOX_CALL_WARMUP);
+	OK(philox_runner_destroy(o.runner));
+}
+
 /* --- runs ------------------------------------------------------------------------- */
 
 static struct philox_run *old_run;
