@@ -440,7 +440,7 @@ endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
-	$(if $(filter growth%,$(PARTS)),$(GROWTH)/steps) \
+	$(if $(filter growth%,$(PARTS)),$(GROWTH)/steps $(GROWTH)/texts) \
 	$(if $(call part,scripts/devices/simulated.sh scripts/devices/gpu.sh),$(SIMULATED)) \
 	$(if $(call part,scripts/devices/gpu.sh),$(PROBE) $(BLAS))
 # The scripts build and install by themselves and must do it in the same way
@@ -450,22 +450,27 @@ SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 
-# The steps of the library's calls (tests/growth/steps.c): the library once more,
-# compiled so that its basic blocks and its bytes are counted
+# The steps of the library's calls and of commands (tests/growth): both once more,
+# compiled so that their basic blocks and their bytes are counted
 GROWTH := $(BUILD)/tests/growth
 GROWTH_CC = $(CC) $(STRICT) -std=c11 -Wall -Wextra -O1 -g -D_GNU_SOURCE \
 	-ffp-contract=off -fno-builtin -Iinclude -I. -I$(dir $(SOURCE))
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 GROWTH_OBJS := $(patsubst %,$(GROWTH)/objects/%.o,$(filter-out $(CUDA_SOURCES) \
 	$(VECTOR_SOURCES),$(call below,lib graph alloc,c)))
+GROWTH_TOOLS := $(patsubst %,$(GROWTH)/objects/%.o,$(call below,$(addprefix \
+	tools/,cli diff explain formats inspect merge outputs plan pool runner),c))
 COUNTED := memcpy memmove memset memcmp memchr strlen strcmp calloc realloc
 $(GROWTH)/objects/%.c.o: %.c Makefile | $(SOURCE)
 	$(call compile,STEPS,$(GROWTH_CC) -fsanitize-coverage=trace-pc)
 $(GROWTH)/steps: $(GROWTH_OBJS) $(call objects,$(VECTOR_SOURCES) tests/growth/steps.c \
 		$(filter-out %/measure.c,$(wildcard tools/bench/growth/*.c)))
+$(GROWTH)/texts: $(GROWTH_OBJS) $(GROWTH_TOOLS) $(call objects,$(VECTOR_SOURCES) \
+		tests/growth/texts.c)
+$(GROWTH)/steps $(GROWTH)/texts:
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(COUNTED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
--include $(call below,$(addprefix $(GROWTH)/objects/,lib graph alloc),d)
+-include $(call below,$(addprefix $(GROWTH)/objects/,lib graph alloc tools),d)
 
 ## check            all checks of a change; PARTS='tests scripts/tool/*': some
 check: all $(CHECKED)

@@ -59,7 +59,8 @@ default_parts()
 		# Deliberate bugs, random inputs and counts of steps take
 		# minutes and run in .ci/run only
 		printf '%s\n' $long $(short_parts) | grep -vxF \
-			-e scripts/bugs.sh -e scripts/fuzz.sh -e growth/steps
+			-e scripts/bugs.sh -e scripts/fuzz.sh -e growth/steps \
+			-e growth/texts
 		;;
 	esac
 }

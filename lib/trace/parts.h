@@ -4,20 +4,27 @@
 #ifndef LIB_TRACE_PARTS_H
 #define LIB_TRACE_PARTS_H
 
+#include "lib/containers/btree.h"
+#include "lib/containers/keyed.h"
 #include "lib/trace/trace.h"
 
 /* --- parts: what is on its way through a timeline ------------------------- */
 
 /*
  * See Note [Trace] in lib/trace/trace.h. What has begun is a slice. Eager
- * passes, captures and launches are in a list, where their end finds them by a
+ * passes, captures and launches are in a list, and their end finds them by a
  * key: the words that begin and end have in common. Passes of a capture and of
  * a launch are parts of its slice, by their number, until it ends: later
  * ones may repeat them.
+ *
+ * A timeline may have any number of rows, lanes, open slices and pending
+ * tickets, so none is looked for one by one.
  */
 
 struct timeline_slice {
-	struct timeline_slice *next; /* newest first */
+	struct timeline_slice *newer, *older; /* in the list */
+	struct timeline_slice *same; /* the next older one with its key */
+	uint64_t number;             /* of a launch, from 1 */
 	enum timeline_kind kind;
 	enum timeline_mode mode;
 	struct timeline_lane *lane;
@@ -25,6 +32,7 @@ struct timeline_slice {
 	const struct timeline_lane *from; /* of a use: its ticket's forward */
 	uint64_t from_time;
 	int ended;
+	int listed; /* its text is its key */
 	struct timeline_slice **parts;
 	size_t n_parts;
 	char *text; /* of a use: its event; else the key */
@@ -34,8 +42,16 @@ struct timeline {
 	timeline_take *take;
 	void *user;
 	struct timeline_row *rows, **last_row;
-	struct timeline_slice *slices;
+	struct keyed by_name; /* rows, by group and name */
+	unsigned groups[TIMELINE_REGION + 1]; /* how many rows each has */
+	uint64_t n_rows;
+	struct timeline_slice *slices; /* newest first */
+	struct keyed by_key;           /* the newest with each key */
+	struct slab nodes;
+	struct index idle;    /* lanes that are, by row and place */
+	struct index tickets; /* pending ones, by row and serial */
 	unsigned lanes;
+	uint64_t launches;
 	uint64_t arrows;
 };
 
@@ -73,6 +89,9 @@ struct timeline_row *timeline_find_row(struct timeline *timeline,
 				       enum timeline_group group,
 				       struct written_word name);
 
+/* timeline_idle() says that nothing is open on a lane any more. */
+void timeline_idle(struct timeline *timeline, struct timeline_lane *lane);
+
 void timeline_free_rows(struct timeline *timeline);
 
 /* --- slices: what begins and ends ----------------------------------------- */
@@ -107,7 +126,8 @@ void timeline_end_slice(struct timeline *timeline, struct timeline_slice *slice,
 struct timeline_slice *timeline_find_slice(const struct timeline *timeline,
 					   const char *key);
 
-/* timeline_forget_slice() frees one, with its parts; in the list or not. */
+/* timeline_forget_slice() frees one, with its parts; in the list if it has
+ * a key. */
 void timeline_forget_slice(struct timeline *timeline,
 			   struct timeline_slice *slice);
 
@@ -137,7 +157,8 @@ void timeline_mark(struct timeline *timeline, const struct timeline_step *step);
  * pending. timeline_link_ticket() tells the arrow from there to the slice,
  * timeline_link_part() one from a part.
  */
-void timeline_find_forward(struct timeline_slice *slice,
+void timeline_find_forward(const struct timeline *timeline,
+			   struct timeline_slice *slice,
 			   const struct timeline_step *step);
 void timeline_link_ticket(struct timeline *timeline,
 			  const struct timeline_slice *slice,
@@ -148,9 +169,14 @@ void timeline_link_part(struct timeline *timeline,
 			const struct timeline_slice *forward);
 
 /* A pass that was committed makes its ticket, or uses it up. */
-void timeline_settle_ticket(const struct timeline_slice *slice,
+void timeline_settle_ticket(struct timeline *timeline,
+			    const struct timeline_slice *slice,
 			    const struct timeline_step *step);
-void timeline_lose_ticket(struct timeline_row *row, uint64_t serial);
-void timeline_lose_tickets(struct timeline_row *row);
+void timeline_lose_ticket(struct timeline *timeline,
+			  const struct timeline_row *row, uint64_t serial);
+
+/* Those of a row, or of all if that is NULL. */
+void timeline_lose_tickets(struct timeline *timeline,
+			   const struct timeline_row *row);
 
 #endif

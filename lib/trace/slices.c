@@ -66,16 +66,30 @@ void timeline_write_label(const struct timeline_label *label, char *text,
 
 /* --- rows, and the lanes on which slices do not overlap -------------------- */
 
+static struct keyed_by row_key(enum timeline_group group,
+			       struct written_word name)
+{
+	struct keyed_by key = keyed_by(group);
+
+	keyed_by_word(&key, name.text, name.length);
+	return key;
+}
+
 static struct timeline_row *add_row(struct timeline *timeline,
-				    enum timeline_group group, unsigned order,
+				    enum timeline_group group,
 				    struct written_word name)
 {
+	const struct keyed_by key = row_key(group, name);
 	struct timeline_row *row = calloc(1, sizeof(*row) + name.length + 1);
 
-	if (!row)
+	if (!row || !keyed_put(&timeline->by_name, &key, row)) {
+		free(row);
 		return NULL;
+	}
 	row->group = group;
-	row->order = order;
+	row->order = timeline->groups[group]++;
+	row->number = ++timeline->n_rows;
+	row->last_lane = &row->lanes;
 	row->name = (struct written_word){
 		memcpy(row + 1, name.text, name.length), name.length};
 	*timeline->last_row = row;
@@ -87,30 +101,41 @@ struct timeline_row *timeline_find_row(struct timeline *timeline,
 				       enum timeline_group group,
 				       struct written_word name)
 {
-	unsigned order = 0;
+	const struct keyed_by key = row_key(group, name);
+	struct timeline_row *row = keyed_value(&timeline->by_name, &key);
 
-	for (struct timeline_row *row = timeline->rows; row; row = row->next) {
-		if (row->group != group)
-			continue;
-		if (written_same(row->name, name))
-			return row;
-		order++;
-	}
-	return add_row(timeline, group, order, name);
+	return row ? row : add_row(timeline, group, name);
 }
 
-static struct timeline_lane *add_lane(struct timeline *timeline,
-				      struct timeline_row *row, unsigned place)
+/* Room for one more lane or ticket in the indexes of both. */
+static int reserve_nodes(struct timeline *timeline)
 {
-	struct timeline_lane *lane = calloc(1, sizeof(*lane)), **link;
+	const size_t entries = timeline->lanes + timeline->tickets.count + 1;
 
-	if (!lane)
+	return slab_reserve(&timeline->nodes, index_nodes(entries, 2));
+}
+
+static struct index_key idle_key(const struct timeline_lane *lane)
+{
+	return (struct index_key){lane->row->number, lane->place};
+}
+
+/* A lane that is not busy is among the idle ones. */
+static struct timeline_lane *add_lane(struct timeline *timeline,
+				      struct timeline_row *row)
+{
+	struct timeline_lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane || !reserve_nodes(timeline)) {
+		free(lane);
 		return NULL;
-	*lane = (struct timeline_lane){
-		.row = row, .number = ++timeline->lanes, .place = place};
-	for (link = &row->lanes; *link; link = &(*link)->next)
-		;
-	*link = lane;
+	}
+	*lane = (struct timeline_lane){.row = row,
+				       .number = ++timeline->lanes,
+				       .place = row->n_lanes++};
+	*row->last_lane = lane;
+	row->last_lane = &lane->next;
+	index_insert(&timeline->idle, &timeline->nodes, idle_key(lane), lane);
 	timeline->take(timeline->user,
 		       &(struct timeline_item){.what = TIMELINE_LANE,
 					       .kind = TIMELINE_OTHER,
@@ -118,21 +143,47 @@ static struct timeline_lane *add_lane(struct timeline *timeline,
 	return lane;
 }
 
-/* The first lane of a row, or the first one on which nothing is open. */
-static struct timeline_lane *find_lane(struct timeline *timeline,
-				       enum timeline_group group,
-				       struct written_word name, int idle)
+/* The first lane of a row. */
+static struct timeline_lane *first_lane(struct timeline *timeline,
+					enum timeline_group group,
+					struct written_word name)
 {
 	struct timeline_row *row = timeline_find_row(timeline, group, name);
-	struct timeline_lane *lane;
-	unsigned place = 0;
 
 	if (!row)
 		return NULL;
-	for (lane = row->lanes; lane; lane = lane->next, place++)
-		if (!idle || !lane->busy)
-			return lane;
-	return add_lane(timeline, row, place);
+	return row->lanes ? row->lanes : add_lane(timeline, row);
+}
+
+/* The first lane of a row on which nothing is open. */
+static struct timeline_lane *take_lane(struct timeline *timeline,
+				       enum timeline_group group,
+				       struct written_word name)
+{
+	struct timeline_row *row = timeline_find_row(timeline, group, name);
+	struct timeline_lane *lane;
+	struct index_cursor at;
+
+	if (!row)
+		return NULL;
+	at = index_at_least(&timeline->idle,
+			    (struct index_key){row->number, 0});
+	lane = at.leaf && index_key_at(at).high == row->number
+		       ? index_value(at)
+		       : add_lane(timeline, row);
+	if (!lane)
+		return NULL;
+	index_remove(&timeline->idle, &timeline->nodes, idle_key(lane));
+	lane->busy = 1;
+	return lane;
+}
+
+void timeline_idle(struct timeline *timeline, struct timeline_lane *lane)
+{
+	if (!lane->busy)
+		return;
+	lane->busy = 0;
+	index_insert(&timeline->idle, &timeline->nodes, idle_key(lane), lane);
 }
 
 static void free_row(struct timeline_row *row)
@@ -154,6 +205,9 @@ void timeline_free_rows(struct timeline *timeline)
 		timeline->rows = row->next;
 		free_row(row);
 	}
+	keyed_finish(&timeline->by_name);
+	keyed_finish(&timeline->by_key);
+	slab_finish(&timeline->nodes);
 }
 
 /* --- items ---------------------------------------------------------------- */
@@ -175,12 +229,9 @@ struct timeline_item timeline_item(enum timeline_what what,
 static struct timeline_row *runner_row(const struct timeline *timeline,
 				       struct written_word pool)
 {
-	struct timeline_row *row = timeline->rows;
+	const struct keyed_by key = row_key(TIMELINE_RUNNER, pool);
 
-	while (row && (row->group != TIMELINE_RUNNER || !pool.text ||
-		       !written_same(row->name, pool)))
-		row = row->next;
-	return row;
+	return pool.text ? keyed_value(&timeline->by_name, &key) : NULL;
 }
 
 /* On the first lane of the row that it is about. */
@@ -198,12 +249,12 @@ static struct timeline_lane *lane_of_mark(struct timeline *timeline,
 	if (row)
 		runner = row->name;
 	if (runner.text)
-		return find_lane(timeline, TIMELINE_RUNNER, runner, 0);
+		return first_lane(timeline, TIMELINE_RUNNER, runner);
 	if (region.text)
-		return find_lane(timeline, TIMELINE_REGION, region, 0);
+		return first_lane(timeline, TIMELINE_REGION, region);
 	if (graph.text)
-		return find_lane(timeline, TIMELINE_LAUNCHES, launches, 0);
-	return find_lane(timeline, TIMELINE_CONTEXT, context, 0);
+		return first_lane(timeline, TIMELINE_LAUNCHES, launches);
+	return first_lane(timeline, TIMELINE_CONTEXT, context);
 }
 
 void timeline_mark(struct timeline *timeline, const struct timeline_step *step)
@@ -225,15 +276,64 @@ struct timeline_slice *timeline_add_slice(struct timeline *timeline,
 					  enum timeline_group group,
 					  struct written_word name)
 {
-	struct timeline_lane *lane = find_lane(timeline, group, name, 1);
-	struct timeline_slice *slice = lane ? malloc(sizeof(*slice)) : NULL;
+	struct timeline_slice *slice = malloc(sizeof(*slice));
 
 	if (!slice)
 		return NULL;
 	*slice = *like;
-	slice->lane = lane;
-	lane->busy = 1;
-	return slice;
+	slice->lane = take_lane(timeline, group, name);
+	if (slice->lane)
+		return slice;
+	free(slice);
+	return NULL;
+}
+
+static struct keyed_by slice_key(const char *key)
+{
+	struct keyed_by by = keyed_by(0);
+
+	keyed_by_word(&by, key, strlen(key));
+	return by;
+}
+
+/* 0: no memory. */
+static int list_slice(struct timeline *timeline, struct timeline_slice *slice,
+		      const char *key)
+{
+	const struct keyed_by by = slice_key(key);
+
+	slice->text = strdup(key);
+	slice->same = keyed_value(&timeline->by_key, &by);
+	if (!slice->text || !keyed_put(&timeline->by_key, &by, slice))
+		return 0;
+	slice->older = timeline->slices;
+	if (slice->older)
+		slice->older->newer = slice;
+	timeline->slices = slice;
+	slice->listed = 1;
+	return 1;
+}
+
+/* The newest one with its key, as a rule. */
+static void unlist_slice(struct timeline *timeline,
+			 struct timeline_slice *slice)
+{
+	const struct keyed_by by = slice_key(slice->text);
+	struct timeline_slice *with = keyed_value(&timeline->by_key, &by);
+
+	if (with == slice && slice->same)
+		keyed_put(&timeline->by_key, &by, slice->same);
+	else if (with == slice)
+		keyed_remove(&timeline->by_key, &by);
+	for (; with != slice && with; with = with->same)
+		if (with->same == slice)
+			with->same = slice->same;
+	if (slice->newer)
+		slice->newer->older = slice->older;
+	else
+		timeline->slices = slice->older;
+	if (slice->older)
+		slice->older->newer = slice->newer;
 }
 
 struct timeline_slice *timeline_begin_slice(struct timeline *timeline,
@@ -251,15 +351,11 @@ struct timeline_slice *timeline_begin_slice(struct timeline *timeline,
 	if (!slice)
 		return NULL;
 	slice->since = step->time;
-	slice->text = key ? strdup(key) : NULL;
-	if (key && !slice->text) {
-		slice->lane->busy = 0;
+	if (key && !list_slice(timeline, slice, key)) {
+		timeline_idle(timeline, slice->lane);
+		free(slice->text);
 		free(slice);
 		return NULL;
-	}
-	if (key) {
-		slice->next = timeline->slices;
-		timeline->slices = slice;
 	}
 	item = timeline_item(TIMELINE_BEGIN, slice, step);
 	item.label = label;
@@ -274,29 +370,23 @@ void timeline_end_slice(struct timeline *timeline, struct timeline_slice *slice,
 
 	item.outcome = outcome;
 	timeline->take(timeline->user, &item);
-	slice->lane->busy = 0;
+	timeline_idle(timeline, slice->lane);
 	slice->ended = 1;
 }
 
 struct timeline_slice *timeline_find_slice(const struct timeline *timeline,
 					   const char *key)
 {
-	struct timeline_slice *slice = timeline->slices;
+	const struct keyed_by by = slice_key(key);
 
-	while (slice && strcmp(slice->text, key) != 0)
-		slice = slice->next;
-	return slice;
+	return keyed_value(&timeline->by_key, &by);
 }
 
 void timeline_forget_slice(struct timeline *timeline,
 			   struct timeline_slice *slice)
 {
-	struct timeline_slice **link = &timeline->slices;
-
-	while (*link && *link != slice)
-		link = &(*link)->next;
-	if (*link)
-		*link = slice->next;
+	if (slice->listed)
+		unlist_slice(timeline, slice);
 	for (size_t i = 0; i < slice->n_parts; i++) {
 		free(slice->parts[i]->text);
 		free(slice->parts[i]);
@@ -332,43 +422,49 @@ struct timeline_slice *timeline_find_part(const struct timeline_slice *whole,
 /* --- pending tickets, and arrows from their forwards ----------------------- */
 
 struct timeline_ticket {
-	struct timeline_ticket *next;
-	uint64_t serial;
 	const struct timeline_lane *lane;
 	uint64_t since;
 };
 
-static struct timeline_ticket **find_ticket(struct timeline_row *row,
-					    uint64_t serial)
+static int is_same_key(struct index_key a, struct index_key b)
 {
-	struct timeline_ticket **link = &row->tickets;
-
-	while (*link && (*link)->serial != serial)
-		link = &(*link)->next;
-	return link;
+	return a.high == b.high && a.low == b.low;
 }
 
-static void add_ticket(const struct timeline_slice *slice, uint64_t serial)
+static struct index_key ticket_key(const struct timeline_row *row,
+				   uint64_t serial)
 {
-	struct timeline_ticket *ticket = calloc(1, sizeof(*ticket));
-
-	if (!ticket)
-		return;
-	*ticket = (struct timeline_ticket){.next = slice->lane->row->tickets,
-					   .serial = serial,
-					   .lane = slice->lane,
-					   .since = slice->since};
-	slice->lane->row->tickets = ticket;
+	return (struct index_key){row->number, serial};
 }
 
-static void remove_ticket(struct timeline_ticket **link)
+static struct timeline_ticket *find_ticket(const struct timeline *timeline,
+					   struct index_key key)
 {
-	struct timeline_ticket *ticket = *link;
+	const struct index_cursor at = index_at_least(&timeline->tickets, key);
 
-	if (!ticket)
+	return at.leaf && is_same_key(index_key_at(at), key) ? index_value(at)
+							     : NULL;
+}
+
+static void remove_ticket(struct timeline *timeline, struct index_key key)
+{
+	free(index_remove(&timeline->tickets, &timeline->nodes, key));
+}
+
+static void add_ticket(struct timeline *timeline,
+		       const struct timeline_slice *slice, uint64_t serial)
+{
+	const struct index_key key = ticket_key(slice->lane->row, serial);
+	struct timeline_ticket *ticket;
+
+	remove_ticket(timeline, key); /* of a context that began again */
+	ticket = calloc(1, sizeof(*ticket));
+	if (!ticket || !reserve_nodes(timeline)) {
+		free(ticket);
 		return;
-	*link = ticket->next;
-	free(ticket);
+	}
+	*ticket = (struct timeline_ticket){slice->lane, slice->since};
+	index_insert(&timeline->tickets, &timeline->nodes, key, ticket);
 }
 
 static void tell_arrow(struct timeline *timeline,
@@ -389,11 +485,13 @@ static void tell_arrow(struct timeline *timeline,
 	timeline->take(timeline->user, &item);
 }
 
-void timeline_find_forward(struct timeline_slice *slice,
+void timeline_find_forward(const struct timeline *timeline,
+			   struct timeline_slice *slice,
 			   const struct timeline_step *step)
 {
-	const struct timeline_ticket *ticket =
-		*find_ticket(slice->lane->row, step_number(step, "ticket"));
+	const struct timeline_ticket *ticket = find_ticket(
+		timeline,
+		ticket_key(slice->lane->row, step_number(step, "ticket")));
 
 	if (!ticket)
 		return;
@@ -420,7 +518,8 @@ void timeline_link_part(struct timeline *timeline,
 			   forward->since);
 }
 
-void timeline_settle_ticket(const struct timeline_slice *slice,
+void timeline_settle_ticket(struct timeline *timeline,
+			    const struct timeline_slice *slice,
 			    const struct timeline_step *step)
 {
 	uint64_t serial = step_number(step, "ticket");
@@ -428,18 +527,24 @@ void timeline_settle_ticket(const struct timeline_slice *slice,
 	if (!serial)
 		return;
 	if (slice->kind == TIMELINE_FORWARD)
-		add_ticket(slice, serial);
+		add_ticket(timeline, slice, serial);
 	else if (!written_has_flag(step->words, step->n, "retain"))
-		remove_ticket(find_ticket(slice->lane->row, serial));
+		timeline_lose_ticket(timeline, slice->lane->row, serial);
 }
 
-void timeline_lose_ticket(struct timeline_row *row, uint64_t serial)
+void timeline_lose_ticket(struct timeline *timeline,
+			  const struct timeline_row *row, uint64_t serial)
 {
-	remove_ticket(find_ticket(row, serial));
+	remove_ticket(timeline, ticket_key(row, serial));
 }
 
-void timeline_lose_tickets(struct timeline_row *row)
+void timeline_lose_tickets(struct timeline *timeline,
+			   const struct timeline_row *row)
 {
-	while (row->tickets)
-		remove_ticket(&row->tickets);
+	const struct index_key first = {row ? row->number : 0, 0};
+	struct index_cursor at;
+
+	while ((at = index_at_least(&timeline->tickets, first)).leaf &&
+	       (!row || index_key_at(at).high == row->number))
+		remove_ticket(timeline, index_key_at(at));
 }

@@ -46,7 +46,7 @@ static void begin_eager_pass(struct timeline *timeline,
 				     &label);
 	if (!slice || !step->backward)
 		return;
-	timeline_find_forward(slice, step);
+	timeline_find_forward(timeline, slice, step);
 	timeline_link_ticket(timeline, slice, step);
 }
 
@@ -64,7 +64,7 @@ static void end_eager_pass(struct timeline *timeline,
 	}
 	timeline_end_slice(timeline, slice, step, step->outcome);
 	if (!strcmp(step->outcome, "commit"))
-		timeline_settle_ticket(slice, step);
+		timeline_settle_ticket(timeline, slice, step);
 	timeline_forget_slice(timeline, slice);
 }
 
@@ -188,7 +188,8 @@ static struct timeline_label label_launch(const struct timeline_step *step)
 static void begin_launch(struct timeline *timeline,
 			 const struct timeline_step *step)
 {
-	const struct timeline_slice like = {.kind = TIMELINE_LAUNCH};
+	const struct timeline_slice like = {.kind = TIMELINE_LAUNCH,
+					    .number = ++timeline->launches};
 	const struct written_word name = {"launches", 8};
 	const struct timeline_label label = label_launch(step);
 	char key[KEY_MAX];
@@ -216,19 +217,24 @@ static struct timeline_slice *new_use(struct timeline *timeline,
 {
 	struct timeline_slice like = {.mode = TIMELINE_LAUNCHED};
 	struct written_word region = step_word(step, "region");
+	struct timeline_row *row =
+		timeline_find_row(timeline, TIMELINE_REGION, region);
+	struct timeline_slice *use;
+
+	if (!row)
+		return NULL;
 
 	like.kind = written_is(step_word(step, "pass"), "forward")
 			    ? TIMELINE_FORWARD
 			    : TIMELINE_BACKWARD;
-	for (size_t i = launch->n_parts; i--;) {
-		struct timeline_lane *lane = launch->parts[i]->lane;
-
-		if (!written_same(lane->row->name, region))
-			continue;
-		lane->busy = 0;
-		break;
-	}
-	return timeline_add_slice(timeline, &like, TIMELINE_REGION, region);
+	if (row->launch == launch->number)
+		timeline_idle(timeline, row->use_lane);
+	use = timeline_add_slice(timeline, &like, TIMELINE_REGION, region);
+	if (!use)
+		return NULL;
+	row->launch = launch->number;
+	row->use_lane = use->lane;
+	return use;
 }
 
 /*
@@ -248,10 +254,10 @@ static void add_use(struct timeline *timeline, const struct timeline_step *step)
 		return;
 	use->text = copy_text(step);
 	if (use->kind == TIMELINE_BACKWARD)
-		timeline_find_forward(use, step);
+		timeline_find_forward(timeline, use, step);
 	if (use->text && !timeline_add_part(launch, use))
 		return;
-	use->lane->busy = 0;
+	timeline_idle(timeline, use->lane);
 	timeline_forget_slice(timeline, use);
 }
 
@@ -286,8 +292,8 @@ static void end_use(struct timeline *timeline,
 	else
 		timeline_link_ticket(timeline, use, &step);
 	if (!strcmp(outcome, "commit"))
-		timeline_settle_ticket(use, &step);
-	use->lane->busy = 0;
+		timeline_settle_ticket(timeline, use, &step);
+	timeline_idle(timeline, use->lane);
 }
 
 /* The begin of the launch has a share before them. */
@@ -380,7 +386,8 @@ static void lose_one(struct timeline *timeline,
 
 	timeline_mark(timeline, step);
 	if (row)
-		timeline_lose_ticket(row, step_number(step, "ticket"));
+		timeline_lose_ticket(timeline, row,
+				     step_number(step, "ticket"));
 }
 
 static void lose_region(struct timeline *timeline,
@@ -391,7 +398,7 @@ static void lose_region(struct timeline *timeline,
 
 	timeline_mark(timeline, step);
 	if (row)
-		timeline_lose_tickets(row);
+		timeline_lose_tickets(timeline, row);
 }
 
 /* Which tickets are pending after a load is not said. */
@@ -399,8 +406,7 @@ static void lose_all(struct timeline *timeline,
 		     const struct timeline_step *step)
 {
 	timeline_mark(timeline, step);
-	for (struct timeline_row *row = timeline->rows; row; row = row->next)
-		timeline_lose_tickets(row);
+	timeline_lose_tickets(timeline, NULL);
 }
 
 /* --- all events ----------------------------------------------------------- */
@@ -469,6 +475,7 @@ struct timeline *timeline_create(timeline_take *take, void *user)
 	timeline->take = take;
 	timeline->user = user;
 	timeline->last_row = &timeline->rows;
+	slab_init(&timeline->nodes, sizeof(struct index_node));
 	return timeline;
 }
 
@@ -493,8 +500,7 @@ void timeline_finish(struct timeline *timeline, uint64_t time)
 		return;
 	while (timeline->slices)
 		close_slice(timeline, timeline->slices, &end);
-	for (struct timeline_row *row = timeline->rows; row; row = row->next)
-		timeline_lose_tickets(row);
+	timeline_lose_tickets(timeline, NULL);
 	timeline_free_rows(timeline);
 	free(timeline);
 }

@@ -155,8 +155,11 @@ struct timeline_row {
 	enum timeline_group group;
 	unsigned order;           /* among those of its group, from 0 */
 	struct written_word name; /* as in a journal; its own copy */
-	struct timeline_lane *lanes;
-	struct timeline_ticket *tickets; /* of a region: newest first */
+	uint64_t number;          /* among all, from 1 */
+	struct timeline_lane *lanes, **last_lane;
+	unsigned n_lanes;
+	uint64_t launch;                /* the last that used it */
+	struct timeline_lane *use_lane; /* of its last use */
 };
 
 struct timeline_lane {

@@ -690,6 +690,9 @@ static const struct {
 		 "0a") " offset 0 flags none\n0 5 backward-abort region \"x\" "
 		       "ticket 1 seed " HEX("0a") " offset 0 flags none\n" B1,
 	 FIRST GF1 GB1, "no difference: passes 2", 0, NULL},
+	/* ... one without passes takes no other launch of its graph with it */
+	{FIRST F1, FIRST GF1 BEGIN_G ABORT_G, "no difference: passes 1", 0,
+	 "no difference: passes 1"},
 	/* differences */
 	{FIRST F1 B1,
 	 FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 8, "none") COMMIT_G GB1,

@@ -6,20 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/containers/array.h"
+#include "lib/containers/keyed.h"
 #include "tools/cli/cli.h"
 #include "tools/diff/diff.h"
 
-/* A region in which a forward had a ticket in one journal only. */
-struct apart {
-	size_t rank;
-	struct written_word region;
-};
-
 struct comparison {
 	struct step_list a, b;
-	struct apart *apart; /* regions whose serials are not comparable */
-	size_t n_apart;
+	struct keyed apart; /* regions whose serials are not comparable:
+			       a forward had a ticket in one journal only */
 	const char *why;
 };
 
@@ -30,13 +24,19 @@ static int same_text(struct written_word a, struct written_word b)
 	return !a.text == !b.text && (!a.text || written_same(a, b));
 }
 
+static struct keyed_by region_key(const struct diff_step *step)
+{
+	struct keyed_by key = keyed_by(step->event->rank);
+
+	keyed_by_word(&key, step->region.text, step->region.length);
+	return key;
+}
+
 static int is_apart(const struct comparison *c, const struct diff_step *step)
 {
-	for (size_t i = 0; i < c->n_apart; i++)
-		if (c->apart[i].rank == step->event->rank &&
-		    written_same(c->apart[i].region, step->region))
-			return 1;
-	return 0;
+	const struct keyed_by key = region_key(step);
+
+	return keyed_value(&c->apart, &key) != NULL;
 }
 
 static int same_state(const struct diff_step *a, const struct diff_step *b)
@@ -82,17 +82,12 @@ static int same_step(const struct comparison *c, const struct diff_step *a,
 static int note_apart(struct comparison *c, const struct diff_step *a,
 		      const struct diff_step *b)
 {
-	struct apart *added;
+	const struct keyed_by key = region_key(a);
 
 	if (a->kind != DIFF_FORWARD || !a->ticket == !b->ticket ||
 	    a->inference || b->inference || is_apart(c, a))
 		return 0;
-	added = array_grow(&c->apart, c->n_apart, 1, sizeof(*added));
-	if (!added)
-		return -1;
-	*added = (struct apart){a->event->rank, a->region};
-	c->n_apart++;
-	return 0;
+	return keyed_put(&c->apart, &key, c) ? 0 : -1;
 }
 
 /* --- one step in words ---------------------------------------------------- */
@@ -409,7 +404,7 @@ int diff_passes(const struct written *a, const struct written *b,
 		complain("diff", "out of memory");
 	else
 		result = compare(&c);
-	free(c.apart);
+	keyed_finish(&c.apart);
 	steps_finish(&c.a);
 	steps_finish(&c.b);
 	return result;

@@ -81,10 +81,9 @@ struct diff_step {
 	int flags_known, inference, retain;
 
 	/* While the journal is read. */
-	int open, left_out;
-	uint64_t use;              /* its number in its launch */
-	struct written_word graph; /* no text: eager */
-	size_t launch;             /* of which event; eager: 0 */
+	int left_out;
+	size_t same;   /* the next older open pass like it; SIZE_MAX: none */
+	size_t launch; /* its number, from 1; eager: 0 */
 };
 
 struct step_list {

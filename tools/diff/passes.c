@@ -5,6 +5,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
+#include "lib/containers/keyed.h"
+
+/* What a journal's events are read into, and where that is. */
+struct reader_of_steps {
+	struct step_list *steps;
+	struct keyed open;     /* the newest pass, by what begin and end say */
+	struct keyed uses;     /* by their launches and numbers */
+	struct keyed launches; /* the last one, by graph */
+	size_t *first_uses;    /* of each launch, from 1 */
+	size_t launch;         /* the one whose uses are read, from 1 */
+	int failed;            /* no memory */
+};
 
 /* An event while it is read. */
 struct reading {
@@ -59,51 +72,79 @@ static void take_flags(struct diff_step *step, const struct reading *reading)
 	step->retain = written_has_flag(reading->words, reading->n, "retain");
 }
 
+static void note(struct reader_of_steps *reader, struct keyed *keyed,
+		 const struct keyed_by *key, size_t index)
+{
+	reader->failed |= !keyed_put(keyed, key, keyed_index(index));
+}
+
 /* --- eager passes --------------------------------------------------------- */
 
-static int is_same_pass(const struct diff_step *step,
-			const struct reading *reading, enum diff_kind kind)
+static void add_word(struct keyed_by *key, struct written_word word)
 {
-	return step->open && step->kind == kind &&
-	       step->ticket ==
-		       written_number(reading->words, reading->n, "ticket") &&
-	       written_same(step->region, field(reading, "region")) &&
-	       written_same(step->offset, field(reading, "offset")) &&
-	       written_same(step->seed, field(reading, "seed"));
+	keyed_by_word(key, word.text, word.length);
+}
+
+static struct keyed_by pass_key(const struct reading *reading,
+				enum diff_kind kind)
+{
+	struct keyed_by key = keyed_by(reading->event->rank);
+
+	keyed_by_number(&key, kind);
+	keyed_by_number(&key, written_number(reading->words, reading->n,
+					     "ticket"));
+	add_word(&key, field(reading, "region"));
+	add_word(&key, field(reading, "offset"));
+	add_word(&key, field(reading, "seed"));
+	return key;
+}
+
+static struct diff_step *begin_pass(struct reader_of_steps *reader,
+				    const struct reading *reading,
+				    enum diff_kind kind)
+{
+	const struct keyed_by key = pass_key(reading, kind);
+	struct diff_step *step = add_step(reader->steps, reading, kind);
+
+	step->same = keyed_find(&reader->open, &key);
+	note(reader, &reader->open, &key, reader->steps->n - 1);
+	return step;
 }
 
 /* The open pass that an event ends; NULL: it began before the journal. */
-static struct diff_step *find_open(struct step_list *steps,
-				   const struct reading *reading,
-				   enum diff_kind kind)
+static struct diff_step *end_pass(struct reader_of_steps *reader,
+				  const struct reading *reading,
+				  enum diff_kind kind)
 {
-	for (size_t i = steps->n; i--;) {
-		struct diff_step *step = &steps->steps[i];
+	const struct keyed_by key = pass_key(reading, kind);
+	const size_t found = keyed_find(&reader->open, &key);
+	struct diff_step *step;
 
-		if (step->event->rank != reading->event->rank)
-			return NULL;
-		if (is_same_pass(step, reading, kind))
-			return step;
-	}
-	return NULL;
+	if (found == SIZE_MAX)
+		return NULL;
+	step = &reader->steps->steps[found];
+	if (step->same == SIZE_MAX)
+		keyed_remove(&reader->open, &key);
+	else
+		note(reader, &reader->open, &key, step->same);
+	return step;
 }
 
 /* What happens to an eager pass: "-begin", "-commit" or "-abort". */
-static void read_pass(struct step_list *steps, const struct reading *reading,
-		      enum diff_kind kind, const char *what)
+static void read_pass(struct reader_of_steps *reader,
+		      const struct reading *reading, enum diff_kind kind,
+		      const char *what)
 {
 	struct diff_step *step;
 
 	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
 	if (!strcmp(what, "-begin")) {
-		step = add_step(steps, reading, kind);
-		step->open = 1;
+		step = begin_pass(reader, reading, kind);
 	} else {
-		step = find_open(steps, reading, kind);
+		step = end_pass(reader, reading, kind);
 		if (!step)
 			return;
-		step->open = 0;
 		step->left_out = !strcmp(what, "-abort");
 	}
 	take_flags(step, reading);
@@ -111,19 +152,54 @@ static void read_pass(struct step_list *steps, const struct reading *reading,
 
 /* --- launches ------------------------------------------------------------- */
 
-/* The forward that another use of the launch being read repeats, or NULL. */
-static const struct diff_step *find_use(const struct step_list *steps,
-					size_t launch, uint64_t use)
+static struct keyed_by launch_key(const struct reading *reading)
 {
-	for (size_t i = steps->n; i-- && steps->steps[i].launch == launch;)
-		if (steps->steps[i].use == use)
-			return &steps->steps[i];
-	return NULL;
+	struct keyed_by key = keyed_by(reading->event->rank);
+
+	add_word(&key, field(reading, "graph"));
+	return key;
 }
 
-static void read_use(struct step_list *steps, const struct reading *reading,
-		     struct written_word graph, size_t launch)
+static struct keyed_by use_key(const struct reader_of_steps *reader,
+			       const struct reading *reading, const char *name)
 {
+	struct keyed_by key = keyed_by(reader->launch);
+
+	keyed_by_number(&key,
+			written_number(reading->words, reading->n, name));
+	return key;
+}
+
+/* Its uses come next. */
+static void begin_launch(struct reader_of_steps *reader,
+			 const struct reading *reading)
+{
+	const struct keyed_by key = launch_key(reading);
+	size_t *first = array_grow(&reader->first_uses, reader->launch, 1,
+				   sizeof(*first));
+
+	if (!first) {
+		reader->failed = 1;
+		return;
+	}
+	*first = reader->steps->n;
+	note(reader, &reader->launches, &key, reader->launch++);
+}
+
+/* The forward that another use of the launch being read repeats, or NULL. */
+static const struct diff_step *find_use(const struct reader_of_steps *reader,
+					const struct reading *reading)
+{
+	const struct keyed_by key = use_key(reader, reading, "forward");
+	const size_t found = keyed_find(&reader->uses, &key);
+
+	return found == SIZE_MAX ? NULL : &reader->steps->steps[found];
+}
+
+static void read_use(struct reader_of_steps *reader,
+		     const struct reading *reading)
+{
+	const struct keyed_by key = use_key(reader, reading, "use");
 	int forward = written_is(field(reading, "pass"), "forward");
 	int repeat = written_is(field(reading, "pass"), "repeat");
 	const struct diff_step *of = NULL;
@@ -132,52 +208,39 @@ static void read_use(struct step_list *steps, const struct reading *reading,
 	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
 	if (repeat)
-		of = find_use(
-			steps, launch,
-			written_number(reading->words, reading->n, "forward"));
-	step = add_step(steps, reading, forward ? DIFF_FORWARD : DIFF_BACKWARD);
+		of = find_use(reader, reading);
+	step = add_step(reader->steps, reading,
+			forward ? DIFF_FORWARD : DIFF_BACKWARD);
 	take_flags(step, reading);
 	if (of) {
 		step->seed = of->seed;
 		step->offset = of->offset;
 		step->ticket = of->ticket;
 	}
-	step->use = written_number(reading->words, reading->n, "use");
-	step->graph = graph;
-	step->launch = launch;
+	step->launch = reader->launch;
+	note(reader, &reader->uses, &key, reader->steps->n - 1);
 }
 
 /* The last launch of a graph was aborted. */
-static void drop_launch(struct step_list *steps, const struct reading *reading)
+static void drop_launch(struct reader_of_steps *reader,
+			const struct reading *reading)
 {
-	struct written_word graph = field(reading, "graph");
-	size_t launch = 0;
+	const struct keyed_by key = launch_key(reading);
+	const size_t launch = keyed_find(&reader->launches, &key);
+	struct diff_step *steps = reader->steps->steps;
 
-	for (size_t i = steps->n; i--;) {
-		struct diff_step *step = &steps->steps[i];
-
-		if (step->event->rank != reading->event->rank)
-			break;
-		if (!launch && step->launch && !step->left_out &&
-		    written_same(step->graph, graph))
-			launch = step->launch;
-		if (launch && step->launch == launch)
-			step->left_out = 1;
-		else if (launch && step->launch && step->launch < launch)
-			break;
-	}
+	if (launch == SIZE_MAX)
+		return;
+	keyed_remove(&reader->launches, &key);
+	for (size_t i = reader->first_uses[launch];
+	     i < reader->steps->n && steps[i].launch == launch + 1; i++)
+		steps[i].left_out = 1;
 }
 
 /* --- all events ----------------------------------------------------------- */
 
-/* The launch whose uses are being read. */
-struct launch {
-	size_t number; /* from 1 */
-	struct written_word graph;
-};
-
-static void read_step(struct step_list *steps, const struct reading *reading,
-		      struct launch *launch)
+static void read_step(struct reader_of_steps *reader,
+		      const struct reading *reading)
 {
 	static const char *const ends[] = {"-begin", "-commit", "-abort"};
 
@@ -188,25 +251,24 @@ static void read_step(struct step_list *steps, const struct reading *reading,
 				   strlen(ends[i]));
 
 		if (fits && length == 7 && starts(reading, "forward")) {
-			read_pass(steps, reading, DIFF_FORWARD, ends[i]);
+			read_pass(reader, reading, DIFF_FORWARD, ends[i]);
 			return;
 		}
 		if (fits && length == 8 && starts(reading, "backward")) {
-			read_pass(steps, reading, DIFF_BACKWARD, ends[i]);
+			read_pass(reader, reading, DIFF_BACKWARD, ends[i]);
 			return;
 		}
 	}
 	if (is(reading, "launch-begin")) {
-		launch->number++;
-		launch->graph = field(reading, "graph");
+		begin_launch(reader, reading);
 	} else if (is(reading, "launch-use")) {
-		read_use(steps, reading, launch->graph, launch->number);
+		read_use(reader, reading);
 	} else if (is(reading, "launch-abort")) {
-		drop_launch(steps, reading);
+		drop_launch(reader, reading);
 	} else if (!starts(reading, "launch-") &&
 		   !starts(reading, "capture-") && !starts(reading, "pool-") &&
 		   !is(reading, "value-set") && !is(reading, "graph-destroy")) {
-		add_step(steps, reading, DIFF_OTHER);
+		add_step(reader->steps, reading, DIFF_OTHER);
 	}
 }
 
@@ -225,7 +287,7 @@ static void drop_left_out(struct step_list *steps)
 
 int steps_read(const struct written *journal, struct step_list *steps)
 {
-	struct launch launch = {0};
+	struct reader_of_steps reader = {.steps = steps};
 	struct reading reading;
 
 	memset(steps, 0, sizeof(*steps));
@@ -235,10 +297,14 @@ int steps_read(const struct written *journal, struct step_list *steps)
 	for (size_t i = 0; i < journal->n_events; i++) {
 		reading.event = &journal->events[i];
 		reading.n = written_words(reading.event, reading.words);
-		read_step(steps, &reading, &launch);
+		read_step(&reader, &reading);
 	}
+	keyed_finish(&reader.open);
+	keyed_finish(&reader.uses);
+	keyed_finish(&reader.launches);
+	free(reader.first_uses);
 	drop_left_out(steps);
-	return 0;
+	return reader.failed ? -1 : 0;
 }
 
 void steps_finish(struct step_list *steps)

@@ -492,9 +492,15 @@ static void read_tickets(struct runner_reader *at)
 
 /* --- programs -------------------------------------------------------------- */
 
+/* As a rule that of the next program. */
 static const struct text_recording *find_recording(
 	const struct runner_text *text, uint64_t number)
 {
+	const size_t next = text->program.n_programs;
+
+	if (next < text->n_recordings &&
+	    text->recordings[next].number == number)
+		return &text->recordings[next];
 	for (size_t i = 0; i < text->n_recordings; i++)
 		if (text->recordings[i].number == number)
 			return &text->recordings[i];

@@ -34,9 +34,33 @@ static char *copy_of(struct drawing *drawing, const char *text)
 	return copy;
 }
 
+static void note_drawn(struct drawing *drawing, struct keyed *keyed,
+		       const struct keyed_by *key, size_t index)
+{
+	drawing->failed |= !keyed_put(keyed, key, keyed_index(index));
+}
+
+static struct keyed_by lane_key(uint64_t context,
+				const struct timeline_lane *lane)
+{
+	struct keyed_by key = keyed_by(context);
+
+	keyed_by_number(&key, lane->number);
+	return key;
+}
+
+static struct keyed_by slice_key(size_t lane, uint64_t since)
+{
+	struct keyed_by key = keyed_by(lane);
+
+	keyed_by_number(&key, since);
+	return key;
+}
+
 static void add_drawn_lane(struct drawing *drawing, uint64_t context,
 			   const struct timeline_lane *lane)
 {
+	const struct keyed_by key = lane_key(context, lane);
 	struct drawn_lane *drawn = ADD(drawing, lanes);
 	char name[512];
 
@@ -49,19 +73,17 @@ static void add_drawn_lane(struct drawing *drawing, uint64_t context,
 	drawn->place = lane->place;
 	drawn->number = lane->number;
 	drawn->name = copy_of(drawing, name);
+	drawn->before = drawing->n_lanes;
+	note_drawn(drawing, &drawing->by_number, &key, drawing->n_lanes);
 	drawing->n_lanes++;
 }
 
 static size_t lane_index(const struct drawing *drawing, uint64_t context,
 			 const struct timeline_lane *lane)
 {
-	size_t i = 0;
+	const struct keyed_by key = lane_key(context, lane);
 
-	while (i + 1 < drawing->n_lanes &&
-	       (drawing->lanes[i].context != context ||
-		drawing->lanes[i].number != lane->number))
-		i++;
-	return i;
+	return keyed_find(&drawing->by_number, &key);
 }
 
 /* What is said of it when the pointer is over it. */
@@ -92,6 +114,7 @@ static struct drawn_slice *add_drawn_slice(struct drawing *drawing,
 					   const struct timeline_item *item)
 {
 	struct drawn_slice *drawn = ADD(drawing, slices);
+	struct keyed_by key;
 	char label[512];
 
 	if (!drawn)
@@ -105,6 +128,8 @@ static struct drawn_slice *add_drawn_slice(struct drawing *drawing,
 	drawn->look = look_of(item);
 	drawn->label = copy_of(drawing, label);
 	drawn->about = describe(drawing, item);
+	key = slice_key(drawn->lane, drawn->since);
+	note_drawn(drawing, &drawing->by_time, &key, drawing->n_slices);
 	item->lane->range = drawing->n_slices++;
 	return drawn;
 }
@@ -127,12 +152,9 @@ static void end_drawn_slice(struct drawing *drawing, uint64_t time,
 static size_t find_drawn_slice(const struct drawing *drawing, size_t lane,
 			       uint64_t since)
 {
-	size_t i = drawing->n_slices;
+	const struct keyed_by key = slice_key(lane, since);
 
-	while (i-- && (drawing->slices[i].lane != lane ||
-		       drawing->slices[i].since != since))
-		;
-	return i; /* SIZE_MAX: none */
+	return keyed_find(&drawing->by_time, &key); /* SIZE_MAX: none */
 }
 
 static void add_arrow(struct drawing *drawing, uint64_t context,
@@ -237,25 +259,17 @@ static int sort_lanes(struct drawing *drawing)
 {
 	size_t n = drawing->n_lanes;
 	size_t *places = calloc(n + 1, sizeof(*places));
-	struct drawn_lane *before = calloc(n + 1, sizeof(*before));
 
-	if (!places || !before) {
-		free(places);
-		free(before);
+	if (!places)
 		return -1;
-	}
-	memcpy(before, drawing->lanes, n * sizeof(*before));
-	qsort(drawing->lanes, n, sizeof(*before), compare_lanes);
+	qsort(drawing->lanes, n, sizeof(*drawing->lanes), compare_lanes);
 	for (size_t i = 0; i < n; i++)
-		for (size_t to = 0; to < n; to++)
-			if (drawing->lanes[to].name == before[i].name)
-				places[i] = to;
+		places[drawing->lanes[i].before] = i;
 	for (size_t i = 0; i < drawing->n_slices; i++)
 		drawing->slices[i].lane = places[drawing->slices[i].lane];
 	for (size_t i = 0; i < drawing->n_marks; i++)
 		drawing->marks[i].lane = places[drawing->marks[i].lane];
 	free(places);
-	free(before);
 	return 0;
 }
 
@@ -287,4 +301,6 @@ void drawing_finish(struct drawing *drawing)
 	free(drawing->slices);
 	free(drawing->arrows);
 	free(drawing->marks);
+	keyed_finish(&drawing->by_number);
+	keyed_finish(&drawing->by_time);
 }

@@ -5,17 +5,12 @@
 #define TOOLS_INSPECT_INSPECT_H
 
 #include <stdio.h>
+#include "lib/containers/btree.h"
+#include "lib/containers/keyed.h"
 #include "lib/trace/trace.h"
 #include "tools/formats/formats.h"
 
 /* --- inspect: a journal's regions ----------------------------------------- */
-
-/* A ticket that waits for its backward, or has waited. */
-struct inspect_ticket {
-	uint64_t serial;
-	size_t since; /* index of the event that committed it */
-	int ended;
-};
 
 /* One region of one context; times are in events of the context. */
 struct inspect_region {
@@ -25,12 +20,10 @@ struct inspect_region {
 	size_t pending;
 	uint64_t oldest, oldest_for; /* pending for longest; or 0, 0 */
 	uint64_t longest_for;        /* the longest that a ticket waited */
-	struct inspect_ticket *tickets;
-	size_t n_tickets;
 };
 
 struct inspect_regions {
-	struct inspect_region *regions;
+	struct inspect_region *regions; /* context by context */
 	size_t n;
 };
 
@@ -79,8 +72,10 @@ struct drawn_lane {
 	unsigned order, place; /* see struct timeline_row and timeline_lane */
 	unsigned number;
 	char *name;
-	double y;  /* of its middle */
-	int shown; /* has anything in the picture */
+	double y;      /* of its middle */
+	double lowest; /* that of the last of its context */
+	size_t before; /* its index while it is not in order */
+	int shown;     /* has anything in the picture */
 };
 
 struct drawn_slice {
@@ -113,7 +108,9 @@ struct drawing {
 	size_t n_arrows;
 	struct drawn_mark *marks;
 	size_t n_marks;
-	int failed; /* no memory */
+	struct keyed by_number; /* lanes, by context and number */
+	struct keyed by_time;   /* of a lane, the newest slice from then on */
+	int failed;             /* no memory */
 };
 
 /*

@@ -10,6 +10,16 @@
 #include "lib/containers/array.h"
 #include "tools/inspect/inspect.h"
 
+/* The tickets of all regions that wait for their backwards. */
+struct following {
+	struct inspect_regions *regions;
+	struct keyed by_name; /* regions, by context and name */
+	struct keyed begun;   /* launches, by context and graph */
+	struct index pending; /* by region and serial: since which event */
+	struct slab nodes;
+	size_t first; /* region of the context */
+};
+
 struct event {
 	const struct written *journal;
 	size_t index;
@@ -30,6 +40,17 @@ static uint64_t context_of(const struct event *event)
 	return event->journal->events[event->index].context;
 }
 
+/* What an event says in a field, as a key in its context. */
+static struct keyed_by key_of(const struct event *event, const char *field)
+{
+	const struct written_word word =
+		written_field(event->words, event->n, field);
+	struct keyed_by key = keyed_by(context_of(event));
+
+	keyed_by_word(&key, word.text, word.length);
+	return key;
+}
+
 static int names_region(const struct event *event)
 {
 	struct written_word name =
@@ -39,82 +60,34 @@ static int names_region(const struct event *event)
 }
 
 /* NULL: out of memory. */
-static struct inspect_region *find_region(struct inspect_regions *regions,
+static struct inspect_region *find_region(struct following *following,
 					  const struct event *event)
 {
-	struct written_word name =
-		written_field(event->words, event->n, "region");
+	const struct keyed_by key = key_of(event, "region");
+	struct inspect_regions *regions = following->regions;
+	const size_t found = keyed_find(&following->by_name, &key);
 	struct inspect_region *added;
 
-	for (size_t i = regions->n; i--;)
-		if (regions->regions[i].context == context_of(event) &&
-		    written_same(regions->regions[i].name, name))
-			return &regions->regions[i];
+	if (found != SIZE_MAX)
+		return &regions->regions[found];
 	added = array_grow(&regions->regions, regions->n, 1, sizeof(*added));
-	if (!added)
+	if (!added || !keyed_put(&following->by_name, &key,
+				 keyed_index(regions->n)))
 		return NULL;
 	regions->n++;
 	added->context = context_of(event);
-	added->name = name;
+	added->name = written_field(event->words, event->n, "region");
 	return added;
 }
 
 /* --- tickets -------------------------------------------------------------- */
 
-#define MANY_TICKETS 16
-
-/* Forgets the tickets that have ended, if they are most of many. */
-static void compact(struct inspect_region *region)
+static struct index_key ticket_key(const struct following *following,
+				   const struct inspect_region *region,
+				   uint64_t serial)
 {
-	size_t kept = 0;
-
-	if (region->n_tickets < MANY_TICKETS ||
-	    2 * region->pending > region->n_tickets)
-		return;
-	for (size_t i = 0; i < region->n_tickets; i++)
-		if (!region->tickets[i].ended)
-			region->tickets[kept++] = region->tickets[i];
-	region->n_tickets = kept;
-}
-
-/* The first ticket from a serial on, in order of serial. */
-static size_t find_place(const struct inspect_region *region, uint64_t serial)
-{
-	size_t first = 0, last = region->n_tickets;
-
-	while (first < last) {
-		size_t middle = first + (last - first) / 2;
-
-		if (region->tickets[middle].serial < serial)
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return first;
-}
-
-/* Almost always the newest: forwards commit nearly in order. */
-static void insert_ticket(struct inspect_region *region,
-			  struct inspect_ticket ticket)
-{
-	size_t place = find_place(region, ticket.serial);
-
-	memmove(&region->tickets[place + 1], &region->tickets[place],
-		(region->n_tickets - place) * sizeof(ticket));
-	region->tickets[place] = ticket;
-	region->n_tickets++;
-	region->pending++;
-}
-
-static int add_ticket(struct inspect_region *region, uint64_t serial,
-		      size_t since)
-{
-	compact(region);
-	if (!array_grow(&region->tickets, region->n_tickets, 1,
-			sizeof(*region->tickets)))
-		return -1;
-	insert_ticket(region, (struct inspect_ticket){serial, since, 0});
-	return 0;
+	return (struct index_key){
+		(uint64_t)(region - following->regions->regions), serial};
 }
 
 static void note_wait(struct inspect_region *region, size_t since, size_t now)
@@ -123,77 +96,108 @@ static void note_wait(struct inspect_region *region, size_t since, size_t now)
 		region->longest_for = now - since;
 }
 
-static void end_ticket(struct inspect_region *region, uint64_t serial,
+/* The event that committed a ticket, as what is kept of it. */
+static void *as_value(size_t since)
+{
+	return (void *)(uintptr_t)(since + 1);
+}
+
+static size_t since_of(const void *value)
+{
+	return (size_t)(uintptr_t)value - 1;
+}
+
+static void end_ticket(struct following *following,
+		       struct inspect_region *region, uint64_t serial,
 		       size_t now)
 {
-	size_t place = find_place(region, serial);
-	struct inspect_ticket *ticket;
+	const void *ended =
+		index_remove(&following->pending, &following->nodes,
+			     ticket_key(following, region, serial));
 
-	if (place == region->n_tickets)
+	if (!ended)
 		return;
-	ticket = &region->tickets[place];
-	if (ticket->serial != serial || ticket->ended)
-		return;
-	note_wait(region, ticket->since, now);
-	ticket->ended = 1;
+	note_wait(region, since_of(ended), now);
 	region->pending--;
 }
 
-static void end_all_tickets(struct inspect_region *region, size_t now)
+static int add_ticket(struct following *following,
+		      struct inspect_region *region, uint64_t serial,
+		      size_t since)
 {
-	for (size_t i = 0; i < region->n_tickets; i++)
-		if (!region->tickets[i].ended)
-			note_wait(region, region->tickets[i].since, now);
-	region->n_tickets = 0;
-	region->pending = 0;
+	const size_t n = following->pending.count + 1;
+
+	end_ticket(following, region, serial, since);
+	if (!slab_reserve(&following->nodes, index_nodes(n, 1)))
+		return -1;
+	index_insert(&following->pending, &following->nodes,
+		     ticket_key(following, region, serial), as_value(since));
+	region->pending++;
+	return 0;
+}
+
+/* Of some regions that come one after the other. */
+static void end_all_tickets(struct following *following, size_t first,
+			    size_t end, size_t now)
+{
+	struct index_cursor at;
+
+	while ((at = index_at_least(&following->pending,
+				    (struct index_key){first, 0}))
+		       .leaf) {
+		const struct index_key key = index_key_at(at);
+
+		if (key.high >= end)
+			return;
+		end_ticket(following,
+			   &following->regions->regions[key.high], key.low,
+			   now);
+	}
 }
 
 /* --- events --------------------------------------------------------------- */
 
 /* A pass ended, by itself or as part of a launch. */
-static int count_pass(struct inspect_regions *regions,
-		      const struct event *event, int backward, size_t now)
+static int count_pass(struct following *following, const struct event *event,
+		      int backward, size_t now)
 {
-	struct inspect_region *region = find_region(regions, event);
+	struct inspect_region *region = find_region(following, event);
 	uint64_t serial = written_number(event->words, event->n, "ticket");
 
 	if (!region)
 		return -1;
 	if (!backward) {
 		region->forwards++;
-		return serial ? add_ticket(region, serial, now) : 0;
+		return serial ? add_ticket(following, region, serial, now) : 0;
 	}
 	region->backwards++;
 	if (serial && !written_has_flag(event->words, event->n, "retain"))
-		end_ticket(region, serial, now);
+		end_ticket(following, region, serial, now);
 	return 0;
 }
 
-/*
- * The begin of the launch that ends with this event; SIZE_MAX: before the
- * journal.
- */
-static size_t find_launch(const struct event *end)
+static int note_launch(struct following *following, const struct event *event)
 {
-	struct written_word graph = written_field(end->words, end->n, "graph");
-	struct event event;
+	const struct keyed_by key = key_of(event, "graph");
 
-	for (size_t i = end->index; i--;) {
-		read_words(end->journal, i, &event);
-		if (context_of(&event) != context_of(end))
-			break;
-		if (written_is(event.words[0], "launch-begin") &&
-		    written_same(written_field(event.words, event.n, "graph"),
-				 graph))
-			return i;
-	}
-	return SIZE_MAX;
+	return keyed_put(&following->begun, &key, keyed_index(event->index))
+		       ? 0
+		       : -1;
 }
 
-static int count_launch(struct inspect_regions *regions,
-			const struct event *end)
+/* The begin of the launch that ends; SIZE_MAX: before the journal. */
+static size_t take_launch(struct following *following, const struct event *end)
 {
-	size_t begin = find_launch(end);
+	const struct keyed_by key = key_of(end, "graph");
+	const size_t begin = keyed_find(&following->begun, &key);
+
+	keyed_remove(&following->begun, &key);
+	return begin;
+}
+
+static int count_launch(struct following *following, const struct event *end)
+{
+	size_t begin = take_launch(following, end);
 	struct event use;
 	int result = 0;
 
@@ -203,7 +207,7 @@ static int count_launch(struct inspect_regions *regions,
 		    !names_region(&use))
 			break;
 		result = count_pass(
-			regions, &use,
+			following, &use,
 			!written_is(written_field(use.words, use.n, "pass"),
 				    "forward"),
 			end->index);
@@ -211,102 +215,135 @@ static int count_launch(struct inspect_regions *regions,
 	return result;
 }
 
-static int count_ticket_end(struct inspect_regions *regions,
+static int count_ticket_end(struct following *following,
 			    const struct event *event)
 {
-	struct inspect_region *region = find_region(regions, event);
+	struct inspect_region *region = find_region(following, event);
+	size_t place;
 
 	if (!region)
 		return -1;
+	place = (size_t)(region - following->regions->regions);
 	if (written_is(event->words[0], "region-destroy"))
-		end_all_tickets(region, event->index);
+		end_all_tickets(following, place, place + 1, event->index);
 	else
-		end_ticket(region,
+		end_ticket(following, region,
 			   written_number(event->words, event->n, "ticket"),
 			   event->index);
 	return 0;
 }
 
 /* A journal does not say which tickets are pending after a load. */
-static void forget_context(struct inspect_regions *regions,
+static void forget_context(struct following *following,
 			   const struct event *event)
 {
-	for (size_t i = 0; i < regions->n; i++)
-		if (regions->regions[i].context == context_of(event))
-			end_all_tickets(&regions->regions[i], event->index);
+	end_all_tickets(following, following->first, following->regions->n,
+			event->index);
 }
 
-static int count_event(struct inspect_regions *regions,
-		       const struct event *event)
+/* Events come context by context, and so do their regions. */
+static void note_context(struct following *following,
+			 const struct event *event)
+{
+	const struct inspect_regions *regions = following->regions;
+
+	if (regions->n && regions->regions[regions->n - 1].context !=
+				  context_of(event))
+		following->first = regions->n;
+}
+
+static int count_event(struct following *following, const struct event *event)
 {
 	struct written_word kind = event->words[0];
 
+	note_context(following, event);
+	if (written_is(kind, "launch-begin"))
+		return note_launch(following, event);
 	if (written_is(kind, "launch-commit"))
-		return count_launch(regions, event);
+		return count_launch(following, event);
 	if (written_is(kind, "context-load"))
-		forget_context(regions, event);
+		forget_context(following, event);
 	if (!names_region(event))
 		return 0;
 	if (written_is(kind, "forward-commit"))
-		return count_pass(regions, event, 0, event->index);
+		return count_pass(following, event, 0, event->index);
 	if (written_is(kind, "backward-commit"))
-		return count_pass(regions, event, 1, event->index);
+		return count_pass(following, event, 1, event->index);
 	if (written_is(kind, "ticket-release") ||
 	    written_is(kind, "region-destroy"))
-		return count_ticket_end(regions, event);
+		return count_ticket_end(following, event);
 	if (written_is(kind, "region-create"))
-		return find_region(regions, event) ? 0 : -1;
+		return find_region(following, event) ? 0 : -1;
 	return 0;
 }
 
 /* --- all ------------------------------------------------------------------ */
 
-/* Index of the last event of each region's context. */
-static size_t last_event(const struct written *journal, uint64_t context)
+/* The oldest of a region is the first of those with its number. */
+static void find_oldest(const struct following *following,
+			struct inspect_region *region, size_t last)
 {
-	size_t last = journal->n_events;
+	const struct index_cursor at = index_at_least(
+		&following->pending, ticket_key(following, region, 0));
+	size_t since;
 
-	while (last && journal->events[last - 1].context != context)
-		last--;
-	return last - 1;
+	if (!region->pending)
+		return;
+	since = since_of(index_value(at));
+	region->oldest = index_key_at(at).low;
+	region->oldest_for = last - since;
+	note_wait(region, since, last);
 }
 
-static void find_oldest(struct inspect_region *region, size_t last)
+/* Regions and events are context by context. */
+static void find_all_oldest(const struct following *following,
+			    const struct written *journal)
 {
-	for (size_t i = 0; !region->oldest && i < region->n_tickets; i++) {
-		const struct inspect_ticket *ticket = &region->tickets[i];
+	struct inspect_regions *regions = following->regions;
+	size_t last = journal->n_events;
 
-		if (ticket->ended)
-			continue;
-		region->oldest = ticket->serial;
-		region->oldest_for = last - ticket->since;
-		note_wait(region, ticket->since, last);
+	for (size_t i = regions->n; i--;) {
+		struct inspect_region *region = &regions->regions[i];
+
+		while (journal->events[last - 1].context != region->context)
+			last--;
+		find_oldest(following, region, last - 1);
 	}
+}
+
+static int follow_all(struct following *following,
+		      const struct written *journal)
+{
+	struct event event;
+
+	for (size_t i = 0; i < journal->n_events; i++) {
+		read_words(journal, i, &event);
+		if (count_event(following, &event))
+			return -1;
+	}
+	find_all_oldest(following, journal);
+	return 0;
 }
 
 int inspect_regions(const struct written *journal,
 		    struct inspect_regions *regions)
 {
-	struct event event;
+	struct following following = {.regions = regions};
+	int result;
 
 	memset(regions, 0, sizeof(*regions));
-	for (size_t i = 0; i < journal->n_events; i++) {
-		read_words(journal, i, &event);
-		if (count_event(regions, &event)) {
-			inspect_regions_finish(regions);
-			return -1;
-		}
-	}
-	for (size_t i = 0; i < regions->n; i++)
-		find_oldest(&regions->regions[i],
-			    last_event(journal, regions->regions[i].context));
-	return 0;
+	slab_init(&following.nodes, sizeof(struct index_node));
+	result = follow_all(&following, journal);
+	keyed_finish(&following.by_name);
+	keyed_finish(&following.begun);
+	slab_finish(&following.nodes);
+	if (result)
+		inspect_regions_finish(regions);
+	return result;
 }
 
 void inspect_regions_finish(struct inspect_regions *regions)
 {
-	for (size_t i = 0; i < regions->n; i++)
-		free(regions->regions[i].tickets);
 	free(regions->regions);
 	memset(regions, 0, sizeof(*regions));
 }

@@ -64,6 +64,21 @@ static int is_shown(const struct svg *svg, const struct drawn_slice *slice)
 	return slice->until >= svg->drawing->first;
 }
 
+/* They are in order, from top to bottom. */
+static void find_lowest(struct drawing *drawing)
+{
+	const struct drawn_lane *below = NULL;
+
+	for (size_t i = drawing->n_lanes; i--;) {
+		struct drawn_lane *lane = &drawing->lanes[i];
+
+		if (below && below->context == lane->context &&
+		    below->lowest > lane->lowest)
+			lane->lowest = below->lowest;
+		below = lane;
+	}
+}
+
 /* Each context has a line for its number above its rows. */
 static double place_lanes(struct drawing *drawing)
 {
@@ -78,10 +93,11 @@ static double place_lanes(struct drawing *drawing)
 		if (last == SIZE_MAX ||
 		    lane->context != drawing->lanes[last].context)
 			y += LANE;
-		lane->y = y + LANE / 2;
+		lane->y = lane->lowest = y + LANE / 2;
 		y += LANE;
 		last = i;
 	}
+	find_lowest(drawing);
 	return y;
 }
 
@@ -165,16 +181,10 @@ static const char *const kinds[] = {
 /* Captures and launches are behind the rows of the regions of their context. */
 static void put_band(const struct svg *svg, const struct drawn_slice *slice)
 {
-	const struct drawing *drawing = svg->drawing;
-	uint64_t context = drawing->lanes[slice->lane].context;
-	double top = drawing->lanes[slice->lane].y, bottom = top;
+	const struct drawn_lane *lane = &svg->drawing->lanes[slice->lane];
+	const double top = lane->y, bottom = lane->lowest;
 	double x = x_of(svg, slice->since);
 
-	for (size_t i = 0; i < drawing->n_lanes; i++)
-		if (drawing->lanes[i].shown &&
-		    drawing->lanes[i].context == context &&
-		    drawing->lanes[i].y > bottom)
-			bottom = drawing->lanes[i].y;
 	fprintf(svg->out,
 		"<rect class=\"band %s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 		"height=\"%.1f\"/>\n",

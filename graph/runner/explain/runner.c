@@ -7,13 +7,19 @@
 #include <string.h>
 #include "graph/runner/explain/explain.h"
 #include "graph/runner/function/function.h"
+#include "lib/containers/groups.h"
 
 /* What is printed, and of which text. */
 struct explaining {
 	FILE *out;
 	const struct runner_text *text;
 	const struct explain_choice *choice;
-	const char **names; /* of all functions */
+	const char **names;       /* of all functions */
+	struct groups of_key;     /* recordings, by the index of their key */
+	struct groups numbers;    /* recordings, by number */
+	struct groups tickets;    /* by recording */
+	struct groups unrecorded; /* tickets without, by function */
+	struct groups live;       /* outputs, by recording */
 	long printed;
 	int failed;
 };
@@ -87,30 +93,15 @@ static void print_ticket(const struct explaining *e,
 		print_kept(e, &e->text->items[ticket->items.first + i]);
 }
 
-static const struct text_recording *find_recording(
-	const struct runner_text *text, uint64_t number)
-{
-	for (size_t i = 0; number && i < text->n_recordings; i++)
-		if (text->recordings[i].number == number)
-			return &text->recordings[i];
-	return NULL;
-}
-
 static void print_tickets_of(const struct explaining *e,
 			     const struct text_recording *recording)
 {
-	const struct runner_text *text = e->text;
+	size_t n;
+	const struct group_member *of =
+		groups_find(&e->tickets, recording->number, &n);
 
-	for (size_t i = 0; i < text->n_tickets; i++)
-		if (text->tickets[i].recording == recording->number)
-			print_ticket(e, &text->tickets[i]);
-}
-
-static int is_unrecorded(const struct runner_text *text,
-			 const struct text_ticket *ticket, size_t function)
-{
-	return ticket->function == function &&
-	       !find_recording(text, ticket->recording);
+	for (size_t i = 0; i < n; i++)
+		print_ticket(e, &e->text->tickets[of[i].index]);
 }
 
 /* Function 0: of no call that is known. */
@@ -129,16 +120,14 @@ static void print_giver(const struct explaining *e, size_t function)
 static void print_unrecorded_tickets(const struct explaining *e,
 				     size_t function)
 {
-	const struct runner_text *text = e->text;
-	size_t n = 0;
+	size_t n;
+	const struct group_member *of =
+		groups_find(&e->unrecorded, function, &n);
 
-	for (size_t i = 0; i < text->n_tickets; i++) {
-		if (!is_unrecorded(text, &text->tickets[i], function))
-			continue;
-		if (!n++)
-			print_giver(e, function);
-		print_ticket(e, &text->tickets[i]);
-	}
+	if (n)
+		print_giver(e, function);
+	for (size_t i = 0; i < n; i++)
+		print_ticket(e, &e->text->tickets[of[i].index]);
 	if (n)
 		fputc('\n', e->out);
 }
@@ -163,12 +152,13 @@ static void print_alive(const struct explaining *e,
 			const struct text_recording *recording)
 {
 	const struct runner_text *text = e->text;
+	size_t n;
+	const struct group_member *of =
+		groups_find(&e->live, recording->number, &n);
 
-	for (size_t i = 0; i < text->n_live; i++) {
-		const struct text_output *live = &text->live[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct text_output *live = &text->live[of[i].index];
 
-		if (live->recording != recording->number)
-			continue;
 		fputs("  alive: ", e->out);
 		explain_name(e->out, text->parts[function->outputs.first +
 						 live->output - 1]
@@ -279,20 +269,15 @@ static void print_key(struct explaining *e,
 		      const struct text_function *function, size_t number)
 {
 	const struct explain_choice *choice = e->choice;
-	size_t found = 0;
+	size_t found;
+	const struct group_member *of = groups_find(
+		&e->of_key, function->keys.first + number - 1, &found);
 
-	for (size_t i = 0; i < function->recordings.n; i++) {
-		const size_t index = function->recordings.first + i;
-		const struct text_recording *recording =
-			&e->text->recordings[index];
-
-		if (recording->key != number)
-			continue;
-		found++;
+	for (size_t i = 0; i < found; i++)
 		if (!choice->recording ||
-		    choice->recording == recording->number)
-			print_recording(e, function, index);
-	}
+		    choice->recording ==
+			    e->text->recordings[of[i].index].number)
+			print_recording(e, function, of[i].index);
 	if (!found && !choice->recording)
 		print_unrecorded(e, function, number);
 }
@@ -342,24 +327,96 @@ static void print_function(struct explaining *e, size_t index)
 		print_spent(e, function);
 }
 
+/* --- what belongs to what ------------------------------------------------- */
+
+static int group_recordings(struct explaining *e)
+{
+	const struct runner_text *text = e->text;
+	int whole = 1;
+
+	for (size_t i = 0; whole && i < text->n_recordings; i++) {
+		const struct text_recording *recording = &text->recordings[i];
+		const struct text_function *function =
+			&text->functions[recording->function];
+
+		whole = groups_add(&e->numbers, recording->number, i) &&
+			groups_add(&e->of_key,
+				   function->keys.first + recording->key - 1,
+				   i);
+	}
+	groups_order(&e->numbers);
+	groups_order(&e->of_key);
+	return whole;
+}
+
+/* What is of a recording, and what is of none that is there. */
+static int group_tickets(struct explaining *e)
+{
+	const struct runner_text *text = e->text;
+	int whole = 1;
+
+	for (size_t i = 0; whole && i < text->n_live; i++)
+		whole = groups_add(&e->live, text->live[i].recording, i);
+	for (size_t i = 0; whole && i < text->n_tickets; i++) {
+		const struct text_ticket *ticket = &text->tickets[i];
+
+		whole = groups_has(&e->numbers, ticket->recording)
+				? groups_add(&e->tickets, ticket->recording, i)
+				: groups_add(&e->unrecorded, ticket->function,
+					     i);
+	}
+	groups_order(&e->live);
+	groups_order(&e->tickets);
+	groups_order(&e->unrecorded);
+	return whole;
+}
+
+static int group_all(struct explaining *e)
+{
+	const struct runner_text *text = e->text;
+
+	e->names = calloc(text->n_functions + 1, sizeof(*e->names));
+	if (!e->names)
+		return 0;
+	for (size_t i = 0; i < text->n_functions; i++)
+		e->names[i] = text->functions[i].name;
+	return group_recordings(e) && group_tickets(e);
+}
+
+static void free_groups(const struct explaining *e)
+{
+	free(e->names);
+	free(e->of_key.members);
+	free(e->numbers.members);
+	free(e->tickets.members);
+	free(e->unrecorded.members);
+	free(e->live.members);
+}
+
+/* --- all of it ------------------------------------------------------------ */
+
+static void print_runner(struct explaining *e)
+{
+	const struct runner_text *text = e->text;
+
+	for (size_t i = 0; i < text->n_functions; i++)
+		print_function(e, i);
+	if (is_whole(e->choice) && !e->choice->function)
+		print_unrecorded_tickets(e, 0);
+	if (e->choice->times && text->timed && e->printed)
+		fprintf(e->out,
+			"times of the runner (ns): plan loads %" PRIu64 "\n",
+			text->load_ns);
+}
+
 long explain_runner(FILE *out, const struct runner_text *text,
 		    const struct explain_choice *choice)
 {
 	struct explaining e = {.out = out, .text = text, .choice = choice};
 
-	e.names = calloc(text->n_functions + 1, sizeof(*e.names));
-	if (!e.names)
-		return -1;
-	for (size_t i = 0; i < text->n_functions; i++)
-		e.names[i] = text->functions[i].name;
-	for (size_t i = 0; i < text->n_functions; i++)
-		print_function(&e, i);
-	if (is_whole(choice) && !choice->function)
-		print_unrecorded_tickets(&e, 0);
-	if (choice->times && text->timed && e.printed)
-		fprintf(out, "times of the runner (ns): plan loads %" PRIu64
-			     "\n",
-			text->load_ns);
-	free(e.names);
+	e.failed = !group_all(&e);
+	if (!e.failed)
+		print_runner(&e);
+	free_groups(&e);
 	return e.failed ? -1 : e.printed;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "graph/runner/explain/explain.h"
 #include "graph/runner/function/function.h"
+#include "lib/containers/groups.h"
 #include "lib/dist/dist.h"
 
 /* --- numbers of lines ----------------------------------------------------- */
@@ -25,6 +26,8 @@ struct printing {
 	unsigned depth; /* of bodies */
 	struct line_name *allocations, *passes;
 	size_t n_allocations, n_passes;
+	struct groups nodes; /* by body */
+	struct groups ends;  /* of bodies */
 };
 
 static int by_what(const void *one, const void *other)
@@ -246,33 +249,36 @@ static void print_node(FILE *out, const struct text_node *node)
 	}
 }
 
+static int find_bodies(struct printing *p)
+{
+	const struct explained *program = p->program;
+	int whole = 1;
+
+	for (size_t i = 0; whole && i < program->n_nodes; i++)
+		whole = groups_add(&p->nodes, program->nodes[i].body, i);
+	for (size_t i = 0; whole && i < program->n_steps; i++)
+		if (program->steps[i].kind == PROGRAM_BODY_END)
+			whole = groups_add(&p->ends, program->steps[i].pass, i);
+	groups_order(&p->nodes);
+	groups_order(&p->ends);
+	return whole;
+}
+
 /* A line with those of the graph itself, or of a body, if there are any. */
 static void print_nodes(const struct printing *p, const char *what,
 			uint32_t body)
 {
-	size_t printed = 0;
+	size_t n;
+	const struct group_member *of = groups_find(&p->nodes, body, &n);
 
-	for (size_t i = 0; i < p->program->n_nodes; i++) {
-		const struct text_node *node = &p->program->nodes[i];
-
-		if (node->body != body)
-			continue;
-		if (!printed)
-			print_indent(p);
-		fputs(printed++ ? ", " : what, p->out);
-		print_node(p->out, node);
+	if (n)
+		print_indent(p);
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? ", " : what, p->out);
+		print_node(p->out, &p->program->nodes[of[i].index]);
 	}
-	if (printed)
+	if (n)
 		fputc('\n', p->out);
-}
-
-static int has_end(const struct explained *program, uint32_t body)
-{
-	for (size_t i = 0; i < program->n_steps; i++)
-		if (program->steps[i].kind == PROGRAM_BODY_END &&
-		    program->steps[i].pass == body)
-			return 1;
-	return 0;
 }
 
 /* Of a body whose end is among the steps that were not kept. */
@@ -280,7 +286,7 @@ static void print_left(const struct printing *p, uint32_t body)
 {
 	char what[40];
 
-	if (body == CAPTURED_NO_BODY || has_end(p->program, body))
+	if (body == CAPTURED_NO_BODY || groups_has(&p->ends, body))
 		return;
 	snprintf(what, sizeof(what), "nodes of body %" PRIu32 ": ", body);
 	print_nodes(p, what, body);
@@ -598,7 +604,7 @@ static void print_input(struct printing *p, size_t index)
 int explain_program(FILE *out, const struct explained *program)
 {
 	struct printing p = {.out = out, .program = program};
-	const int found = find_names(&p);
+	const int found = find_names(&p) && find_bodies(&p);
 
 	for (size_t i = 0; found && i < program->n_inputs; i++)
 		print_input(&p, i);
@@ -612,6 +618,8 @@ int explain_program(FILE *out, const struct explained *program)
 		print_last_nodes(&p);
 	free(p.allocations);
 	free(p.passes);
+	free(p.nodes.members);
+	free(p.ends.members);
 	return found;
 }
 
