@@ -46,22 +46,31 @@ static int compare_merged(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-static struct merge_region *find_merged(const struct merge *merge, char *name)
+static struct keyed_by name_key(const char *name)
 {
-	const struct merge_region key = {.name = name};
+	struct keyed_by key = keyed_by(0);
 
-	if (!merge->n_sorted)
-		return NULL;
-	return bsearch(&key, merge->regions, merge->n_sorted, sizeof(key),
-		       compare_merged);
+	keyed_by_word(&key, name, strlen(name));
+	return key;
+}
+
+static struct merge_region *find_merged(const struct merge *merge,
+					const char *name)
+{
+	const struct keyed_by key = name_key(name);
+	const size_t found = keyed_find(&merge->by_name, &key);
+
+	return found == SIZE_MAX ? NULL : &merge->regions[found];
 }
 
 /* At the end: sort_merged() puts it in its place. */
 static struct merge_region *add_merged(struct merge *merge, const char *name,
 				       const struct saved_region *wanted)
 {
-	struct merge_region made = {
-		.wanted = wanted, .shape = MERGE_NONE};
+	const struct keyed_by key = name_key(name);
+	struct merge_region made = {.wanted = wanted,
+				    .shape = MERGE_NONE,
+				    .number = merge->n_regions};
 	struct merge_region *added;
 
 	made.name = strdup(name);
@@ -69,7 +78,8 @@ static struct merge_region *add_merged(struct merge *merge, const char *name,
 		return NULL;
 	added = array_grow(&merge->regions, merge->n_regions, 1,
 			   sizeof(*added));
-	if (!added) {
+	if (!added || !keyed_put(&merge->by_name, &key,
+				 keyed_index(merge->n_regions))) {
 		free(made.name);
 		return NULL;
 	}
@@ -78,11 +88,18 @@ static struct merge_region *add_merged(struct merge *merge, const char *name,
 	return added;
 }
 
+/* Once for all texts. What has a key gets another index: that never fails. */
 static void sort_merged(struct merge *merge)
 {
-	if (merge->n_sorted < merge->n_regions)
-		qsort(merge->regions, merge->n_regions, sizeof(*merge->regions),
-		      compare_merged);
+	if (merge->n_sorted == merge->n_regions)
+		return;
+	qsort(merge->regions, merge->n_regions, sizeof(*merge->regions),
+	      compare_merged);
+	for (size_t i = 0; i < merge->n_regions; i++) {
+		const struct keyed_by key = name_key(merge->regions[i].name);
+
+		keyed_put(&merge->by_name, &key, keyed_index(i));
+	}
 	merge->n_sorted = merge->n_regions;
 }
 
@@ -315,29 +332,22 @@ static enum philox_status compare_shapes(struct merge *merge,
 	return check_axes(merge, saved, region, of->wanted, rank);
 }
 
-/* The first that is not before a place. */
-static size_t find_next(const struct merge_region *of, uint64_t place)
+static struct keyed_by place_key(const struct merge_region *of, uint64_t place)
 {
-	size_t first = 0, end = of->n_nexts;
+	struct keyed_by key = keyed_by(of->number);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (of->nexts[middle].place < place)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	keyed_by_number(&key, place);
+	return key;
 }
 
-static const struct merge_next *next_at(const struct merge_region *of,
+static const struct merge_next *next_at(const struct merge *merge,
+					const struct merge_region *of,
 					uint64_t place)
 {
-	const size_t i = find_next(of, place);
+	const struct keyed_by key = place_key(of, place);
+	const size_t found = keyed_find(&merge->by_place, &key);
 
-	return i < of->n_nexts && of->nexts[i].place == place ? &of->nexts[i]
-							      : NULL;
+	return found == SIZE_MAX ? NULL : &of->nexts[found];
 }
 
 /* What the rank may go on from, or NULL. */
@@ -346,9 +356,10 @@ static const struct merge_next *next_of(const struct merge *merge,
 {
 	if (of->shape == MERGE_NONE)
 		return NULL;
-	return next_at(of, find_place(merge, &merge->kept,
-				      &merge->kept.regions[of->shape],
-				      of->wanted, &merge->wanted->mesh));
+	return next_at(merge, of,
+		       find_place(merge, &merge->kept,
+				  &merge->kept.regions[of->shape], of->wanted,
+				  &merge->wanted->mesh));
 }
 
 static enum philox_status add_next(struct merge *merge, struct merge_region *of,
@@ -356,19 +367,17 @@ static enum philox_status add_next(struct merge *merge, struct merge_region *of,
 				   const struct saved_region *region,
 				   uint64_t rank, uint64_t place)
 {
-	const size_t at = find_next(of, place);
+	const struct keyed_by key = place_key(of, place);
 	struct merge_next next = {.place = place, .rank = rank};
 
 	next.kept = of->shape_rank == rank ? of->shape
 					   : keep(merge, saved, region);
 	if (next.kept == MERGE_NONE)
 		return PHILOX_ERROR_MEMORY;
-	if (!array_grow(&of->nexts, of->n_nexts, 1, sizeof(next)))
+	if (!array_grow(&of->nexts, of->n_nexts, 1, sizeof(next)) ||
+	    !keyed_put(&merge->by_place, &key, keyed_index(of->n_nexts)))
 		return no_memory_to_merge();
-	memmove(&of->nexts[at + 1], &of->nexts[at],
-		(of->n_nexts - at) * sizeof(next));
-	of->nexts[at] = next;
-	of->n_nexts++;
+	of->nexts[of->n_nexts++] = next;
 	return PHILOX_OK;
 }
 
@@ -381,7 +390,7 @@ static enum philox_status go_on_from(struct merge *merge,
 {
 	const uint64_t place = find_place(merge, saved, region, of->wanted,
 					  &saved->mesh);
-	const struct merge_next *next = next_at(of, place);
+	const struct merge_next *next = next_at(merge, of, place);
 	struct difference found;
 
 	if (!next)
@@ -581,7 +590,6 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++)
 		status =
 			merge_region_of(merge, saved, &saved->regions[i], rank);
-	sort_merged(merge);
 	if (status == PHILOX_OK)
 		status = merge_tables_of(merge, saved, rank);
 	if (status == PHILOX_OK && merge->same && rank == merge->own)
@@ -665,7 +673,7 @@ static enum philox_status list_wanted(struct merge *merge)
 		if (!add_merged(merge, wanted->regions[i].name,
 				&wanted->regions[i]))
 			return no_memory_to_merge();
-	sort_merged(merge);
+	merge->n_sorted = merge->n_regions; /* as the wanted ones are */
 	return PHILOX_OK;
 }
 
@@ -707,6 +715,7 @@ void merge_use(struct merge *merge, const struct saved *wanted)
 {
 	size_t k = 0;
 
+	sort_merged(merge);
 	merge->wanted = wanted;
 	for (size_t i = 0; i < merge->n_regions; i++) {
 		struct merge_region *of = &merge->regions[i];
@@ -727,6 +736,8 @@ void merge_finish(struct merge *merge)
 		free(merge->regions[i].name);
 	}
 	free(merge->regions);
+	keyed_finish(&merge->by_name);
+	keyed_finish(&merge->by_place);
 	free(merge->tables);
 	saved_finish(&merge->kept);
 	memset(merge, 0, sizeof(*merge));
@@ -983,6 +994,7 @@ enum philox_status merge_make_with(struct merge *merge, struct merge *all,
 	enum philox_status status;
 
 	saved_init(made);
+	sort_merged(merge);
 	status = make_all(merge, all, made);
 	if (status != PHILOX_OK)
 		saved_finish(made);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <philox/mesh.h>
 #include "lib/base/base.h"
+#include "lib/containers/keyed.h"
 #include "lib/containers/map.h"
 #include "lib/save/part.h"
 #include "lib/save/save.h"
@@ -396,7 +397,8 @@ struct merge_region {
 	const struct saved_region *wanted; /* NULL: nobody wants it */
 	size_t shape; /* of all texts, in `kept`; or MERGE_NONE */
 	uint64_t shape_rank;
-	struct merge_next *nexts; /* in order of place */
+	uint64_t number;          /* in order of appearance */
+	struct merge_next *nexts; /* the same */
 	size_t n_nexts;
 	uint64_t ticket_rank;      /* the first that has tickets */
 	size_t n_tickets;          /* its tickets; 0: none has any */
@@ -435,8 +437,10 @@ struct merge {
 	int has_generators;
 	uint64_t generator_rank;
 	struct merge_seeds seeds;
-	struct merge_region *regions; /* in order of their names */
+	struct merge_region *regions; /* in order of their names once it is made */
 	size_t n_regions, n_sorted;
+	struct keyed by_name;  /* regions */
+	struct keyed by_place; /* what to go on from, by region and place */
 	struct merge_table *tables; /* in order of their names */
 	size_t n_tables;
 };

@@ -350,6 +350,65 @@ static void write_pool(size_t n)
 			i, i + 1, i + 1, i);
 }
 
+/* --- sets ----------------------------------------------------------------- */
+
+static char text_path[64], other_path[64];
+
+/* Ends a text that began at a size, and puts it into the file of its rank. */
+static void end_rank(const char *bytes, size_t size, size_t rank)
+{
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.%zu", text_path, rank);
+	file = fopen(path, "w");
+	if (!file)
+		exit(1);
+	fwrite(bytes, 1, size, file);
+	fprintf(file, "checksum %016" PRIx64 " bytes %zu\n",
+		hash_text(bytes, size), size);
+	fclose(file);
+}
+
+/* Each rank has a name that no other has had. */
+static void write_rank(FILE *file, size_t rank, size_t ranks)
+{
+	fprintf(file,
+		"philox context 4\n"
+		"axis \"data\" size %zu at %zu\n"
+		"generator 0 state 000000000000002a 0000000000000000\n"
+		"region \"gone %08zu\" destroyed generator 0 next "
+		"9f86d081884c7d65 0000000000000008 serial 3\n"
+		"region \"noise\" alive generator 0 flags 0 next "
+		"%016zx 0000000000000008 serial 3\n"
+		"differs \"data\"\n"
+		"op \"op\" calls 1 advance 4\n"
+		"region \"shared\" alive generator 0 flags 0 next "
+		"9f86d081884c7d65 0000000000000008 serial 3\n"
+		"op \"op\" calls 1 advance 4\n",
+		ranks, rank, rank, rank);
+}
+
+/* All their texts differ, so that all are needed. */
+static void write_set(size_t n)
+{
+	fprintf(out, "philox set 1\naxis \"data\" size %zu\n", n);
+	for (size_t rank = 0; rank < n; rank++) {
+		size_t size;
+		char *bytes;
+		FILE *file = open_memstream(&bytes, &size);
+
+		if (!file)
+			exit(1);
+		write_rank(file, rank, n);
+		fclose(file);
+		end_rank(bytes, size, rank);
+		fprintf(out, "text %zu checksum %016" PRIx64 " bytes %zu\n",
+			rank, hash_text(bytes, size), size);
+		free(bytes);
+	}
+}
+
 /* --- texts and commands --------------------------------------------------- */
 
 /* What a text is: a journal, the snapshot of a runner, ... */
@@ -357,29 +416,32 @@ static void write_pool(size_t n)
 #define RUNNER  "runner"
 #define CONTEXT "context"
 #define POOL    "pool"
+#define SET     "set"
 
 static const struct text {
 	const char *name;
 	const char *kind;
 	void (*write)(size_t n);
+	size_t n; /* else the usual ones */
 } texts[] = {
-	{"regions", JOURNAL, write_regions},
-	{"tickets", JOURNAL, write_tickets},
-	{"open", JOURNAL, write_open},
-	{"nested", JOURNAL, write_nested},
-	{"readers", JOURNAL, write_readers},
-	{"uses", JOURNAL, write_uses},
-	{"repeats", JOURNAL, write_repeats},
-	{"launches", JOURNAL, write_launches},
-	{"aborts", JOURNAL, write_aborts},
-	{"captures", JOURNAL, write_captures},
-	{"loads", JOURNAL, write_loads},
-	{"contexts", JOURNAL, write_contexts},
-	{"recordings", RUNNER, write_recordings},
-	{"functions", RUNNER, write_functions},
-	{"bodies", RUNNER, write_bodies},
-	{"context", CONTEXT, write_context},
-	{"pool", POOL, write_pool},
+	{"regions", JOURNAL, write_regions, 0},
+	{"tickets", JOURNAL, write_tickets, 0},
+	{"open", JOURNAL, write_open, 0},
+	{"nested", JOURNAL, write_nested, 0},
+	{"readers", JOURNAL, write_readers, 0},
+	{"uses", JOURNAL, write_uses, 0},
+	{"repeats", JOURNAL, write_repeats, 0},
+	{"launches", JOURNAL, write_launches, 0},
+	{"aborts", JOURNAL, write_aborts, 0},
+	{"captures", JOURNAL, write_captures, 0},
+	{"loads", JOURNAL, write_loads, 0},
+	{"contexts", JOURNAL, write_contexts, 0},
+	{"recordings", RUNNER, write_recordings, 0},
+	{"functions", RUNNER, write_functions, 0},
+	{"bodies", RUNNER, write_bodies, 0},
+	{"context", CONTEXT, write_context, 0},
+	{"pool", POOL, write_pool, 0},
+	{"set", SET, write_set, 24},
 };
 
 #define N_TEXTS (sizeof(texts) / sizeof(texts[0]))
@@ -389,7 +451,7 @@ static const struct line {
 	const char *name;
 	const char *kinds;
 	int (*tool)(int argc, char **argv);
-	const char *words[5]; /* "A": the text, "OUT": another file */
+	const char *words[6]; /* "A": the text, "OUT": another file */
 } lines[] = {
 	{"inspect", JOURNAL RUNNER CONTEXT POOL, tool_inspect, {"inspect", "A"}},
 	{"inspect --json",
@@ -411,6 +473,15 @@ static const struct line {
 	 RUNNER,
 	 tool_explain,
 	 {"explain", "--diff", "A", "A"}},
+	{"merge of contexts",
+	 CONTEXT,
+	 tool_merge,
+	 {"merge", "--mesh", "data=2", "A", "OUT"}},
+	{"merge",
+	 SET,
+	 tool_merge,
+	 {"merge", "--mesh", "data=2", "A", "OUT"}},
+	{"inspect of a set", SET, tool_inspect, {"inspect", "A"}},
 };
 
 #define N_LINES (sizeof(lines) / sizeof(lines[0]))
@@ -418,8 +489,6 @@ static const struct line {
 /* --- files ---------------------------------------------------------------- */
 
 static char folder[] = "/tmp/philox-growth-XXXXXX";
-static char text_path[64], other_path[64];
-
 static void make_folder(void)
 {
 	if (!mkdtemp(folder)) {
@@ -430,10 +499,20 @@ static void make_folder(void)
 	snprintf(other_path, sizeof(other_path), "%s/other", folder);
 }
 
+static void remove_all_of(const char *path)
+{
+	char of_rank[96];
+	size_t rank = 0;
+
+	unlink(path);
+	do
+		snprintf(of_rank, sizeof(of_rank), "%s.%zu", path, rank++);
+	while (!unlink(of_rank));
+}
+
 static void remove_folder(void)
 {
-	unlink(text_path);
-	unlink(other_path);
+	remove_all_of(text_path);
 	rmdir(folder);
 }
 
@@ -465,7 +544,7 @@ static FILE *report; /* where standard output was */
 /* The steps of a command, whose output nobody reads. */
 static uint64_t count(const struct line *line)
 {
-	char *argv[6] = {NULL};
+	char *argv[7] = {NULL};
 	int argc = 0, status;
 
 	for (; line->words[argc]; argc++)
@@ -476,6 +555,7 @@ static uint64_t count(const struct line *line)
 	steps = 0;
 	status = line->tool(argc, argv);
 	fflush(stdout);
+	remove_all_of(other_path);
 	if (!status)
 		return steps;
 	fprintf(report, "FAILED  %s: exit status %d\n", line->name, status);
@@ -511,6 +591,14 @@ static void check_text(const struct text *text, size_t n)
 			check(text, &lines[i], n, few[i], count(&lines[i]));
 }
 
+static void check_sizes(const struct text *text)
+{
+	if (text->n)
+		check_text(text, text->n);
+	for (size_t i = 0; !text->n && i < N_SIZES; i++)
+		check_text(text, sizes[i]);
+}
+
 static int is_named(const struct text *text, char **names)
 {
 	char **name = names;
@@ -528,9 +616,8 @@ int main(int argc, char **argv)
 		return 1;
 	make_folder();
 	for (size_t i = 0; i < N_TEXTS; i++)
-		for (size_t k = 0; is_named(&texts[i], argv + 1) && k < N_SIZES;
-		     k++)
-			check_text(&texts[i], sizes[k]);
+		if (is_named(&texts[i], argv + 1))
+			check_sizes(&texts[i]);
 	remove_folder();
 	fprintf(report, "%u passed, %u failed\n", passed, failed);
 	return failed || !passed;

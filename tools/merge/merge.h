@@ -60,6 +60,7 @@ struct merge_job {
 	struct philox_mesh to;    /* its names are its own */
 	struct merge_item *items; /* regions, then tables, by name */
 	size_t n_items;
+	struct keyed by_name; /* while texts are read: items */
 	struct saved *texts; /* of all old ranks: each is read once */
 	size_t n_texts;
 };

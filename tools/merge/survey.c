@@ -68,6 +68,7 @@ void merge_free_items(struct merge_job *job)
 	job->n_items = 0;
 	for (size_t i = 0; i < job->n_texts; i++)
 		saved_finish(&job->texts[i]);
+	keyed_finish(&job->by_name);
 	free(job->texts);
 	job->texts = NULL;
 	job->n_texts = 0;
@@ -75,20 +76,21 @@ void merge_free_items(struct merge_job *job)
 
 /* --- one text ------------------------------------------------------------- */
 
-/* Among the first `n`, which are in order; or at the end, new. */
-static struct merge_item *find_item(struct merge_job *job, size_t n,
-				    const char *name, int is_table)
+/* The one that there is, or a new one; NULL: out of memory. */
+static struct merge_item *find_item(struct merge_job *job, const char *name,
+				    int is_table)
 {
-	struct merge_item key = {.name = (char *)name, .is_table = is_table};
-	struct merge_item *found = NULL;
+	struct keyed_by key = keyed_by((uint64_t)is_table);
+	struct merge_item *found;
+	size_t index;
 
-	if (n)
-		found = bsearch(&key, job->items, n, sizeof(key),
-				compare_items);
-	if (found)
-		return found;
+	keyed_by_word(&key, name, strlen(name));
+	index = keyed_find(&job->by_name, &key);
+	if (index != SIZE_MAX)
+		return &job->items[index];
 	found = array_grow(&job->items, job->n_items, 1, sizeof(*found));
-	if (!found)
+	if (!found ||
+	    !keyed_put(&job->by_name, &key, keyed_index(job->n_items)))
 		return NULL;
 	job->n_items++;
 	return make_item(source_mesh(&job->source), name, is_table, found)
@@ -105,31 +107,34 @@ static void note_place(struct merge_item *item, const struct philox_mesh *mesh)
 
 static int note_text(struct merge_job *job, const struct saved *saved)
 {
-	size_t n = job->n_items;
-
 	for (size_t i = 0; i < saved->n_regions; i++) {
 		const struct saved_region *region = &saved->regions[i];
 		struct merge_item *item;
 
 		if (!region->alive)
 			continue;
-		item = find_item(job, n, region->name, 0);
+		item = find_item(job, region->name, 0);
 		if (!item || (!item->axes && copy_axes(item, saved, region)))
 			return -1;
 		note_place(item, &saved->mesh);
 	}
 	for (size_t i = 0; i < saved->n_tables; i++) {
 		struct merge_item *item =
-			find_item(job, n, saved->tables[i].name, 1);
+			find_item(job, saved->tables[i].name, 1);
 
 		if (!item)
 			return -1;
 		note_place(item, &saved->mesh);
 	}
-	if (job->n_items > n)
+	return 0;
+}
+
+static void sort_items(struct merge_job *job)
+{
+	keyed_finish(&job->by_name);
+	if (job->n_items)
 		qsort(job->items, job->n_items, sizeof(*job->items),
 		      compare_items);
-	return 0;
 }
 
 int merge_survey(struct merge_job *job)
@@ -154,5 +159,7 @@ int merge_survey(struct merge_job *job)
 	}
 	if (result)
 		complain("merge", "out of memory");
+	else
+		sort_items(job);
 	return result ? 1 : 0;
 }
