@@ -131,8 +131,8 @@ PHILOX_API enum philox_status philox_context_load_text(
  *   context    the context
  *   path       the file, which is replaced
  *
- * The text is written and synchronised under another name in the same folder,
- * and then replaces the file, which keeps its mode. A new file is for its owner
+ * The text is written and synchronised under another name beside the file, and
+ * then replaces the file, which keeps its mode. A new file is for its owner
  * alone (0600). If the path is a link, what it leads to is replaced, and the
  * link stays.
  *
@@ -142,12 +142,14 @@ PHILOX_API enum philox_status philox_context_load_text(
  * Folders, sockets, block devices, a pipe that nobody reads, and links of
  * another user in a sticky folder are refused.
  *
- * A process that is killed while it saves leaves
- * the file of the other name, .philox-PID-N.tmp. The next save into that folder
- * removes it, unless another process has that id by then, or files there cannot
- * be locked. Files of living processes stay. Processes on other machines that
- * share the folder are recognised by their locks, which the file system must
- * show to all of them.
+ * The other name is in a folder of the user beside the file, .philox-UID; where
+ * that cannot be, it is beside the file itself. A process that is killed while
+ * it saves leaves both, the file being .philox-PID-N.tmp. The user's next save
+ * into that folder removes them, unless another process has that id by then, or
+ * files there cannot be locked. What else is in the folder is not looked at.
+ * Files of living processes stay. Processes on other machines that share the
+ * folder are recognised by their locks, which the file system must show to all
+ * of them.
  *
  * Returns PHILOX_OK, or an error; then the file is as it was, unless the
  * message says that it was replaced and its folder cannot be synchronised.

@@ -3,10 +3,16 @@
  *
  * Note [Abandoned files]
  * ~~~~~~~~~~~~~~~~~~~~~~
+ * A new file is made in a folder of its user beside the place where it is to be,
+ * .philox-UID, which is there only while it has something in it. So a save looks
+ * through what saves have left, and not through all that is in its folder. If
+ * that of the user cannot be made, or belongs to somebody else, the folder where
+ * the file is to be takes its part.
+ *
  * A process that is killed while it saves leaves its temporary file. Its name
  * contains the process's id, and the file is locked until it has its final
- * name, so the next save into that folder removes the files of processes that
- * are gone:
+ * name, so the next save of that user into that folder removes the files of
+ * processes that are gone:
  *
  *  - An id that some process here has keeps the file, even if that is another
  *    process by now: a file too many is better than one too few.
@@ -21,8 +27,8 @@
  *
  * Note [Groups of files]
  * ~~~~~~~~~~~~~~~~~~~~~~
- * The files are written in a folder of their own beside the place where they
- * are to be, .philox-PID-N.set, and moved from there one by one. A process may
+ * The files are written in a folder of their own where new files are,
+ * .philox-PID-N.set, and moved from there one by one. A process may
  * be killed between two moves, so a list of them is written first:
  *
  *   philox files 1
@@ -42,6 +48,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +59,80 @@
 #include "lib/text/text.h"
 
 #define LIST_MOST (UINT64_C(1) << 30)
+
+/* Folders that other processes may remove before they are open. */
+#define BESIDE_MAX 64
+
+/* --- the folder of a user ------------------------------------------------- */
+
+static int is_ours(int own)
+{
+	struct stat about;
+
+	return !fstat(own, &about) && about.st_uid == geteuid();
+}
+
+static void remove_own(const struct file_beside *beside)
+{
+	int failed;
+
+	do
+		failed = unlinkat(beside->folder, beside->name, AT_REMOVEDIR);
+	while (failed && errno == EINTR);
+}
+
+/* 1 if it was opened, 0 if it was removed meanwhile; -1: it cannot be had. */
+static int try_own(struct file_beside *beside)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	const int made = !mkdirat(beside->folder, beside->name, 0700);
+	int gone;
+
+	if (!made && errno != EEXIST)
+		return -1;
+	beside->own = openat(beside->folder, beside->name, flags);
+	gone = beside->own < 0 && errno == ENOENT;
+	if (beside->own >= 0 && is_ours(beside->own))
+		return 1;
+	if (beside->own >= 0)
+		close(beside->own);
+	if (made)
+		remove_own(beside);
+	return gone ? 0 : -1;
+}
+
+int file_beside_open(struct file_beside *beside, int folder)
+{
+	int taken = 0;
+
+	beside->folder = folder;
+	snprintf(beside->name, sizeof(beside->name), FILE_BESIDE,
+		 (uintmax_t)geteuid());
+	for (int i = 0; !taken && i < BESIDE_MAX; i++)
+		taken = try_own(beside);
+	beside->is_own = taken > 0;
+	if (!beside->is_own)
+		beside->own = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	return beside->own < 0 ? -1 : 0;
+}
+
+int file_beside_again(struct file_beside *beside)
+{
+	if (!beside->is_own)
+		return -1;
+	close(beside->own);
+	return file_beside_open(beside, beside->folder);
+}
+
+void file_beside_close(struct file_beside *beside)
+{
+	if (beside->own < 0)
+		return;
+	close(beside->own);
+	beside->own = -1;
+	if (beside->is_own)
+		remove_own(beside);
+}
 
 /* --- files ---------------------------------------------------------------- */
 
@@ -116,6 +197,7 @@ void file_group_free(struct file_group *group)
 	free(group->files);
 	if (group->own >= 0)
 		close(group->own);
+	file_beside_close(&group->beside);
 	if (group->folder >= 0)
 		close(group->folder);
 	free(group);
@@ -192,7 +274,7 @@ void file_group_remove(const struct file_group *group)
 		unlinkat(group->own, name, 0);
 	}
 	empty_folder(group->own);
-	unlinkat(group->folder, group->temporary, AT_REMOVEDIR);
+	unlinkat(group->beside.own, group->temporary, AT_REMOVEDIR);
 }
 
 /* What has its name already and is still the file of the list. */
@@ -247,7 +329,8 @@ static void remove_group(struct file_group *group)
 	file_group_remove(group);
 }
 
-static void remove_abandoned_group(int folder, const char *entry)
+static void remove_abandoned_group(const struct file_beside *beside,
+				   const char *entry)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	struct file_group *group;
@@ -261,21 +344,24 @@ static void remove_abandoned_group(int folder, const char *entry)
 		return;
 	kept = status_kept();
 	snprintf(group->temporary, sizeof(group->temporary), "%s", entry);
-	group->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-	group->own = openat(folder, entry, flags);
-	if (group->folder >= 0 && group->own >= 0 && !file_lock(group->own) &&
-	    file_group_is_own(folder, entry, group->own))
+	group->folder = fcntl(beside->folder, F_DUPFD_CLOEXEC, 0);
+	group->beside.own = fcntl(beside->own, F_DUPFD_CLOEXEC, 0);
+	group->own = openat(beside->own, entry, flags);
+	if (group->folder >= 0 && group->beside.own >= 0 && group->own >= 0 &&
+	    !file_lock(group->own) &&
+	    file_group_is_own(beside->own, entry, group->own))
 		remove_group(group);
 	file_group_free(group);
 	status_restore(&kept);
 }
 
-/* --- all of a folder ------------------------------------------------------ */
+/* --- all that there is ----------------------------------------------------- */
 
 /* Failing to read or remove anything is not an error of the caller's save. */
-void file_remove_abandoned(int folder)
+void file_remove_abandoned(const struct file_beside *beside)
 {
-	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int again =
+		openat(beside->own, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = again < 0 ? NULL : fdopendir(again);
 	const struct dirent *entry;
 	long process;
@@ -288,9 +374,9 @@ void file_remove_abandoned(int folder)
 	while ((entry = readdir(entries)))
 		if (is_temporary(entry->d_name, &process) &&
 		    is_gone(process))
-			remove_unlocked(folder, entry->d_name);
+			remove_unlocked(beside->own, entry->d_name);
 		else
-			remove_abandoned_group(folder, entry->d_name);
+			remove_abandoned_group(beside, entry->d_name);
 	closedir(entries);
 }
 

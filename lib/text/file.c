@@ -1,9 +1,9 @@
 /*
  * lib/text/file.c - files that are replaced whole or not at all
  *
- * A new file is written and synchronised under a temporary name in the folder
- * of the old one and then renamed over it; the folder is synchronised last, so
- * that the new name survives a crash. All names are relative to that folder,
+ * A new file is written and synchronised in a folder beside the old one (Note
+ * [Abandoned files]) and then renamed over it; the folder is synchronised last,
+ * so that the new name survives a crash. All names are relative to that folder,
  * which is opened once. What is no file (a device, a pipe, a descriptor of this
  * process) is written to instead.
  */
@@ -28,6 +28,7 @@ struct file {
 	const struct file_place *place;
 	char temporary[64]; /* the other name */
 	int folder;         /* can be read and synchronised */
+	struct file_beside beside;
 	int descriptor;
 	int lock; /* the same file, open for as long as it is to be locked */
 };
@@ -55,13 +56,14 @@ static int lock_temporary(struct file *file)
 	file->lock = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
 	if (file_lock(file->descriptor))
 		taken = errno == EWOULDBLOCK;
-	still = file_is_still(file->folder, file->temporary, file->descriptor);
+	still = file_is_still(file->beside.own, file->temporary,
+			      file->descriptor);
 	if (still == 1 && !taken)
 		return 1;
 	if (still < 0 && !taken) {
 		int error = errno;
 
-		unlinkat(file->folder, file->temporary, 0);
+		unlinkat(file->beside.own, file->temporary, 0);
 		close_temporary(file);
 		errno = error;
 		return -1;
@@ -77,7 +79,8 @@ static void open_new_name(struct file *file, mode_t mode)
 
 	snprintf(file->temporary, sizeof(file->temporary), FILE_TEMPORARY,
 		 (long)getpid(), atomic_fetch_add(&count, 1));
-	file->descriptor = openat(file->folder, file->temporary, flags, mode);
+	file->descriptor =
+		openat(file->beside.own, file->temporary, flags, mode);
 }
 
 /* A name that an earlier process with this id has left is skipped. */
@@ -92,6 +95,9 @@ static enum philox_status open_temporary(struct file *file, mode_t mode)
 			open_new_name(file, mode);
 		while (file->descriptor < 0 &&
 		       (errno == EEXIST || errno == EINTR));
+		if (file->descriptor < 0 && errno == ENOENT &&
+		    !file_beside_again(&file->beside))
+			continue;
 		if (file->descriptor < 0)
 			return fail_place(file, failed);
 		locked = lock_temporary(file);
@@ -129,7 +135,7 @@ static enum philox_status keep_mode(const struct file *file)
 /* Some file systems cannot synchronise folders and say so: not a failure. */
 static enum philox_status rename_temporary(const struct file *file)
 {
-	if (renameat(file->folder, file->temporary, file->folder,
+	if (renameat(file->beside.own, file->temporary, file->folder,
 		     file->place->name))
 		return fail_place(file, "cannot be replaced");
 	if (file_synchronise(file->folder) && errno != EINVAL && errno != ENOTSUP)
@@ -154,7 +160,7 @@ static enum philox_status replace_in_folder(struct file *file, mode_t mode,
 	if (status == PHILOX_OK)
 		status = rename_temporary(file);
 	if (status != PHILOX_OK)
-		unlinkat(file->folder, file->temporary, 0);
+		unlinkat(file->beside.own, file->temporary, 0);
 	if (file->lock >= 0)
 		close(file->lock);
 	return status;
@@ -174,9 +180,14 @@ static enum philox_status replace(const struct file_place *place,
 			     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (file.folder < 0)
 		return fail_place(&file, "its folder cannot be opened");
-	file_remove_abandoned(file.folder);
-	status = replace_in_folder(&file, is_new_to_all ? 0666 : 0600, text,
-				   size);
+	if (file_beside_open(&file.beside, file.folder)) {
+		status = fail_place(&file, "no file can be made in its folder");
+	} else {
+		file_remove_abandoned(&file.beside);
+		status = replace_in_folder(&file, is_new_to_all ? 0666 : 0600,
+					   text, size);
+		file_beside_close(&file.beside);
+	}
 	close(file.folder);
 	return status;
 }

@@ -45,9 +45,9 @@ static void make_folder(struct file_group *group)
 	do
 		snprintf(group->temporary, sizeof(group->temporary), FILE_GROUP_NAME,
 			 (long)getpid(), atomic_fetch_add(&count, 1));
-	while (mkdirat(group->folder, group->temporary, 0700) &&
+	while (mkdirat(group->beside.own, group->temporary, 0700) &&
 	       (errno == EEXIST || errno == EINTR));
-	group->own = openat(group->folder, group->temporary,
+	group->own = openat(group->beside.own, group->temporary,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -60,16 +60,21 @@ static enum philox_status make_own_folder(struct file_group *group)
 		int error;
 
 		make_folder(group);
+		if (group->own < 0 && errno == ENOENT &&
+		    !file_beside_again(&group->beside))
+			continue;
 		if (group->own < 0) {
 			error = errno;
-			unlinkat(group->folder, group->temporary, AT_REMOVEDIR);
+			unlinkat(group->beside.own, group->temporary,
+				 AT_REMOVEDIR);
 			errno = error;
 			return file_fail(group->path, failed);
 		}
 		if ((!file_lock(group->own) || errno != EWOULDBLOCK) &&
-		    file_group_is_own(group->folder, group->temporary, group->own))
+		    file_group_is_own(group->beside.own, group->temporary,
+				      group->own))
 			return PHILOX_OK;
-		unlinkat(group->folder, group->temporary, AT_REMOVEDIR);
+		unlinkat(group->beside.own, group->temporary, AT_REMOVEDIR);
 		close(group->own);
 		group->own = -1;
 	}
@@ -107,10 +112,13 @@ enum philox_status file_group_begin(const char *path, struct file_group **group)
 	if (status != PHILOX_OK)
 		return status;
 	made->path = path;
-	made->folder = made->own = -1;
+	made->folder = made->own = made->beside.own = -1;
 	status = open_folder_of(made);
+	if (status == PHILOX_OK &&
+	    file_beside_open(&made->beside, made->folder))
+		status = file_fail(path, "no folder can be made beside it");
 	if (status == PHILOX_OK) {
-		file_remove_abandoned(made->folder);
+		file_remove_abandoned(&made->beside);
 		status = make_own_folder(made);
 	}
 	if (status == PHILOX_OK)

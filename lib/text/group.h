@@ -36,8 +36,29 @@ void file_group_drop(struct file_group *group);
 
 /* --- abandoned: what killed processes leave, and who removes it ----------- */
 
-/* A temporary file: the process's id, and a number that counts up in it. */
+/*
+ * The folder of a user in which new files are until they have their names; a
+ * file in it: the process's id, and a number that counts up in it.
+ */
+#define FILE_BESIDE    ".philox-%ju"
 #define FILE_TEMPORARY ".philox-%ld-%u.tmp"
+
+struct file_beside {
+	char name[32];
+	int folder; /* where the files are to be; not its own */
+	int own;    /* -1: not open */
+	int is_own; /* else it is that folder */
+};
+
+/*
+ * file_beside_open() makes it, unless it is there, for as long as it is open:
+ * 0, or -1 with errno. file_beside_close() removes it if nothing is in it. What
+ * is made in it may fail with ENOENT, as others do the same;
+ * file_beside_again() is to be called then: 0 if that was it.
+ */
+int file_beside_open(struct file_beside *beside, int folder);
+int file_beside_again(struct file_beside *beside);
+void file_beside_close(struct file_beside *beside);
 
 /* The folder of a group, the list in it, and what the list begins with. */
 #define FILE_GROUP_NAME  ".philox-%ld-%u.set"
@@ -54,14 +75,15 @@ struct file_group {
 	const char *base;   /* its last part */
 	char temporary[64]; /* the folder of its own */
 	int folder;
-	int own; /* locked */
+	struct file_beside beside; /* where that is */
+	int own;                   /* locked */
 	struct group_file *files;
 	size_t n;
 	size_t moved; /* the first that have their names */
 };
 
-/* Removes what killed processes have left in a folder. */
-void file_remove_abandoned(int folder);
+/* Removes what killed processes have left. */
+void file_remove_abandoned(const struct file_beside *beside);
 
 /*
  * Whether a descriptor's file is one, and still has this name in its folder;

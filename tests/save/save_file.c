@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -126,6 +127,8 @@ static int remove_as_another_process(int descriptor)
 	cr_assert(size > 0);
 	path[size] = '\0';
 	cr_assert(!unlink(path));
+	*strrchr(path, '/') = '\0';
+	cr_assert(!rmdir(path)); /* nothing else is in it */
 	errno = EWOULDBLOCK;
 	return -1;
 }
@@ -232,25 +235,51 @@ PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_write)
 
 /* --- files of saves that were killed -------------------------------------- */
 
+/* The folder in which this user's new files are while they are written. */
+static const char *beside(void)
+{
+	static char name[40];
+
+	snprintf(name, sizeof(name), ".philox-%ju", (uintmax_t)geteuid());
+	return name;
+}
+
+/* A name in it, of the n-th file of a process. */
+static void name_beside(char name[96], pid_t process, int n)
+{
+	snprintf(name, 96, "%s/.philox-%ld-%d.tmp", beside(), (long)process, n);
+}
+
+static void make_beside(void)
+{
+	cr_assert(!mkdir(beside(), 0700));
+}
+
+static void remove_beside(void)
+{
+	cr_assert(!rmdir(beside()), "something is left in it");
+}
+
 /* Names that this process could have made, and has not, are not touched. */
 Test(save_file, skips_the_names_of_an_earlier_process_of_its_id, .timeout = 120)
 {
 	struct fixture f;
-	char name[3][64];
+	char name[3][96];
 
 	fixture_open(&f, "host:sync");
 	enter_folder();
+	make_beside();
 	for (int i = 0; i < 3; i++) {
-		snprintf(name[i], sizeof(name[i]), ".philox-%ld-%d.tmp",
-			 (long)getpid(), i);
+		name_beside(name[i], getpid(), i);
 		put(name[i], "left behind");
 	}
 	OK(philox_context_save(f.context, "there"));
-	cr_assert_eq(files_here(), 4);
+	cr_assert_eq(files_here(), 2);
 	for (int i = 0; i < 3; i++) {
 		holds(name[i], "left behind");
 		unlink(name[i]);
 	}
+	remove_beside();
 	unlink("there");
 	leave_folder();
 	fixture_close(&f);
@@ -295,7 +324,7 @@ static void stop_in_write(int signal_number)
  * Begins a save into this folder and stops within it; `name` is its file's. The
  * child has a context of its own: it cannot use its parent's.
  */
-static pid_t stopped_save(char name[64])
+static pid_t stopped_save(char name[96])
 {
 	const struct rlimit small = {8, RLIM_INFINITY};
 	struct fixture own;
@@ -316,7 +345,7 @@ static pid_t stopped_save(char name[64])
 	close(save_pipe[1]);
 	cr_assert_eq(read(save_pipe[0], &byte, 1), 1, "the save did not stop");
 	close(save_pipe[0]);
-	snprintf(name, 64, ".philox-%ld-0.tmp", (long)process);
+	name_beside(name, process, 0);
 	cr_assert(is_here(name));
 	return process;
 }
@@ -325,7 +354,7 @@ Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
 {
 	struct fixture f;
 	pid_t process;
-	char name[64];
+	char name[96];
 	int file;
 
 	fixture_open(&f, "host:sync");
@@ -351,11 +380,12 @@ Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
 /* Its writer's process id means nothing here. */
 PROMISE(save_file, of_a_process_elsewhere_stays_while_it_is_locked)
 {
-	char name[64];
+	char name[96];
 	int file;
 
 	enter_folder();
-	snprintf(name, sizeof(name), ".philox-%ld-7.tmp", (long)gone_process());
+	make_beside();
+	name_beside(name, gone_process(), 7);
 	put(name, "of somebody else");
 	file = open(name, O_RDONLY);
 	cr_assert(file >= 0 && !flock(file, LOCK_EX));
@@ -363,8 +393,113 @@ PROMISE(save_file, of_a_process_elsewhere_stays_while_it_is_locked)
 	holds(name, "of somebody else");
 	close(file);
 	OK(philox_context_save(f->context, "there"));
-	cr_assert(!is_here(name));
+	cr_assert(!is_here(name) && !is_here(beside()));
 	unlink("there");
+	leave_folder();
+}
+
+/* However many files there are: a save costs what it is. */
+PROMISE(save_file, other_files_of_its_folder_are_not_looked_at)
+{
+	char name[96];
+
+	enter_folder();
+	snprintf(name, sizeof(name), ".philox-%ld-0.tmp", (long)gone_process());
+	put(name, "as if abandoned");
+	OK(philox_context_save(f->context, "there"));
+	holds(name, "as if abandoned");
+	cr_assert_eq(files_here(), 2);
+	unlink(name);
+	unlink("there");
+	leave_folder();
+}
+
+/* Then the folder of the file is, and what was left there is removed. */
+PROMISE(save_file, goes_well_where_its_own_folder_cannot_be)
+{
+	char name[96];
+
+	enter_folder();
+	put(beside(), "a file");
+	snprintf(name, sizeof(name), ".philox-%ld-0.tmp", (long)gone_process());
+	put(name, "left behind");
+	OK(philox_context_save(f->context, "there"));
+	holds(beside(), "a file");
+	cr_assert(!is_here(name));
+	cr_assert_eq(files_here(), 2);
+	unlink(beside());
+	unlink("there");
+	leave_folder();
+}
+
+/* Root may make it somebody else's. */
+PROMISE(save_file, does_not_use_the_folder_of_somebody_else)
+{
+	char name[96];
+	int file;
+
+	enter_folder();
+	make_beside();
+	name_beside(name, gone_process(), 0);
+	put(name, "of somebody else");
+	if (!geteuid()) {
+		cr_assert(!chown(beside(), 65534, 65534));
+		OK(philox_context_save(f->context, "there"));
+		holds(name, "of somebody else");
+		cr_assert_eq(files_here(), 2);
+		unlink("there");
+	}
+	unlink(name);
+	remove_beside();
+	cr_assert(!symlink("/tmp", beside()));
+	OK(philox_context_save(f->context, "there"));
+	file = open(beside(), O_RDONLY | O_NOFOLLOW);
+	cr_assert(file < 0 && errno == ELOOP, "the link is gone");
+	unlink(beside());
+	unlink("there");
+	leave_folder();
+}
+
+enum { SAVERS = 6, SAVES = 40 };
+
+/* A child with a context of its own. */
+static pid_t start_saver(int number)
+{
+	pid_t process = fork();
+	struct fixture own;
+	char name[16];
+	int failed = 0;
+
+	cr_assert(process >= 0);
+	if (process)
+		return process;
+	snprintf(name, sizeof(name), "there.%d", number);
+	fixture_open(&own, "host:sync");
+	for (int i = 0; i < SAVES; i++)
+		failed += philox_context_save(own.context, name) != PHILOX_OK;
+	_exit(failed != 0);
+}
+
+/* Each makes the folder of new files, or finds it, and removes it. */
+Test(save_file, of_many_processes_in_one_folder_are_all_written, .timeout = 120)
+{
+	pid_t savers[SAVERS];
+	char name[16];
+	int status;
+
+	enter_folder();
+	for (int i = 0; i < SAVERS; i++)
+		savers[i] = start_saver(i);
+	for (int i = 0; i < SAVERS; i++) {
+		cr_assert_eq(waitpid(savers[i], &status, 0), savers[i]);
+		cr_assert(WIFEXITED(status) && !WEXITSTATUS(status),
+			  "saver %d has failed", i);
+	}
+	cr_assert_eq(files_here(), SAVERS);
+	for (int i = 0; i < SAVERS; i++) {
+		snprintf(name, sizeof(name), "there.%d", i);
+		unlink(name);
+	}
 	leave_folder();
 }
 
@@ -396,48 +531,53 @@ enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 PROMISE(save_file, names_that_only_look_like_an_abandoned_one_stay)
 {
 	pid_t process = gone_process();
-	char name[64];
+	char name[96];
 
 	enter_folder();
+	make_beside();
+	cr_assert(!chdir(beside()));
 	put(".philox-0-0.tmp", "no process");
 	put(".philox--1-0.tmp", "every process");
 	for (size_t i = 0; i < OTHERS; i++) {
 		snprintf(name, sizeof(name), others[i], (long)process);
 		put(name, "something else");
 	}
-	OK(philox_context_save(f->context, "there"));
-	cr_assert_eq(files_here(), OTHERS + 3);
+	OK(philox_context_save(f->context, "../there"));
+	cr_assert_eq(files_here(), OTHERS + 2);
 	for (size_t i = 0; i < OTHERS; i++) {
 		snprintf(name, sizeof(name), others[i], (long)process);
 		cr_assert(!unlink(name), "%s", name);
 	}
 	unlink(".philox-0-0.tmp");
 	unlink(".philox--1-0.tmp");
+	cr_assert(!chdir(".."));
+	remove_beside();
 	unlink("there");
 	leave_folder();
 }
 
 PROMISE(save_file, things_that_are_not_files_stay_whatever_their_names)
 {
-	long process = (long)gone_process();
-	char name[4][64];
+	const pid_t process = gone_process();
+	char name[4][96];
 	int reader;
 
 	enter_folder();
+	make_beside();
 	for (int i = 0; i < 4; i++)
-		snprintf(name[i], sizeof(name[i]), ".philox-%ld-%d.tmp",
-			 process, i);
+		name_beside(name[i], process, i);
 	cr_assert(!mkdir(name[0], 0755) && !mkfifo(name[1], 0644));
 	reader = open(name[1], O_RDONLY | O_NONBLOCK);
 	cr_assert(reader >= 0, "so that the pipe can be opened");
 	put("target", "of a link");
-	cr_assert(!symlink("target", name[2]) && !symlink("none", name[3]));
+	cr_assert(!symlink("../target", name[2]) && !symlink("none", name[3]));
 	OK(philox_context_save(f->context, "there"));
-	cr_assert_eq(files_here(), 6);
+	cr_assert_eq(files_here(), 3);
 	holds("target", "of a link");
 	close(reader);
 	cr_assert(!rmdir(name[0]) && !unlink(name[1]) && !unlink(name[2]));
 	cr_assert(!unlink(name[3]) && !unlink("target"));
+	remove_beside();
 	unlink("there");
 	leave_folder();
 }
@@ -447,7 +587,7 @@ PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_read)
 {
 	const uid_t nobody = 65534;
 	int is_root = !geteuid();
-	char name[64];
+	char name[96];
 
 	enter_folder();
 	snprintf(name, sizeof(name), ".philox-%ld-0.tmp", (long)gone_process());
