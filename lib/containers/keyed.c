@@ -99,7 +99,7 @@ static int is_with(const struct keyed_entry *entry, const struct keyed_by *key)
 }
 
 static struct keyed_entry *find_keyed(const struct keyed *keyed, uint64_t hash,
-				const struct keyed_by *key)
+				      const struct keyed_by *key)
 {
 	const struct map_entry *at = map_find(&keyed->entries, hash);
 

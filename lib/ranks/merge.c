@@ -78,8 +78,8 @@ static struct merge_region *add_merged(struct merge *merge, const char *name,
 		return NULL;
 	added = array_grow(&merge->regions, merge->n_regions, 1,
 			   sizeof(*added));
-	if (!added || !keyed_put(&merge->by_name, &key,
-				 keyed_index(merge->n_regions))) {
+	if (!added ||
+	    !keyed_put(&merge->by_name, &key, keyed_index(merge->n_regions))) {
 		free(made.name);
 		return NULL;
 	}

@@ -437,7 +437,7 @@ struct merge {
 	int has_generators;
 	uint64_t generator_rank;
 	struct merge_seeds seeds;
-	struct merge_region *regions; /* in order of their names once it is made */
+	struct merge_region *regions; /* by name, once it is made */
 	size_t n_regions, n_sorted;
 	struct keyed by_name;  /* regions */
 	struct keyed by_place; /* what to go on from, by region and place */

@@ -42,7 +42,7 @@ struct timeline {
 	timeline_take *take;
 	void *user;
 	struct timeline_row *rows, **last_row;
-	struct keyed by_name; /* rows, by group and name */
+	struct keyed by_name;                 /* rows, by group and name */
 	unsigned groups[TIMELINE_REGION + 1]; /* how many rows each has */
 	uint64_t n_rows;
 	struct timeline_slice *slices; /* newest first */

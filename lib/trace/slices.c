@@ -489,9 +489,9 @@ void timeline_find_forward(const struct timeline *timeline,
 			   struct timeline_slice *slice,
 			   const struct timeline_step *step)
 {
-	const struct timeline_ticket *ticket = find_ticket(
-		timeline,
-		ticket_key(slice->lane->row, step_number(step, "ticket")));
+	const struct timeline_ticket *ticket =
+		find_ticket(timeline, ticket_key(slice->lane->row,
+						 step_number(step, "ticket")));
 
 	if (!ticket)
 		return;

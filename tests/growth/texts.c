@@ -29,8 +29,9 @@ static FILE *out; /* the text that is made */
 
 static size_t event_number;
 
-#define EVENT(...) (fprintf(out, "0 %zu ", ++event_number), \
-		    fprintf(out, __VA_ARGS__), fputc('\n', out))
+#define EVENT(...)                                                          \
+	(fprintf(out, "0 %zu ", ++event_number), fprintf(out, __VA_ARGS__), \
+	 fputc('\n', out))
 
 static void begin_journal(void)
 {
@@ -189,11 +190,13 @@ static void write_contexts(size_t n)
 	fputs("philox journal 1\n", out);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "%zu 1 context digest 0000000000000000\n", i);
-		fprintf(out, "%zu 2 forward-begin region \"r\" ticket 1 seed "
-			     "9f86d081884c7d65 offset 4 flags none\n",
+		fprintf(out,
+			"%zu 2 forward-begin region \"r\" ticket 1 seed "
+			"9f86d081884c7d65 offset 4 flags none\n",
 			i);
-		fprintf(out, "%zu 3 forward-commit region \"r\" ticket 1 seed "
-			     "9f86d081884c7d65 offset 4 flags none\n",
+		fprintf(out,
+			"%zu 3 forward-commit region \"r\" ticket 1 seed "
+			"9f86d081884c7d65 offset 4 flags none\n",
 			i);
 	}
 }
@@ -241,8 +244,7 @@ static void write_recording(size_t number, size_t key)
 
 static void write_keeping(size_t serial, size_t recording)
 {
-	fprintf(out,
-		"ticket \"region\" serial %zu keeps 1 bytes 8 function 1",
+	fprintf(out, "ticket \"region\" serial %zu keeps 1 bytes 8 function 1",
 		serial);
 	if (recording)
 		fprintf(out, " recording %zu", recording);
@@ -453,7 +455,10 @@ static const struct line {
 	int (*tool)(int argc, char **argv);
 	const char *words[6]; /* "A": the text, "OUT": another file */
 } lines[] = {
-	{"inspect", JOURNAL RUNNER CONTEXT POOL, tool_inspect, {"inspect", "A"}},
+	{"inspect",
+	 JOURNAL RUNNER CONTEXT POOL,
+	 tool_inspect,
+	 {"inspect", "A"}},
 	{"inspect --json",
 	 JOURNAL RUNNER CONTEXT POOL,
 	 tool_inspect,
@@ -477,10 +482,7 @@ static const struct line {
 	 CONTEXT,
 	 tool_merge,
 	 {"merge", "--mesh", "data=2", "A", "OUT"}},
-	{"merge",
-	 SET,
-	 tool_merge,
-	 {"merge", "--mesh", "data=2", "A", "OUT"}},
+	{"merge", SET, tool_merge, {"merge", "--mesh", "data=2", "A", "OUT"}},
 	{"inspect of a set", SET, tool_inspect, {"inspect", "A"}},
 };
 

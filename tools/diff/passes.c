@@ -91,8 +91,8 @@ static struct keyed_by pass_key(const struct reading *reading,
 	struct keyed_by key = keyed_by(reading->event->rank);
 
 	keyed_by_number(&key, kind);
-	keyed_by_number(&key, written_number(reading->words, reading->n,
-					     "ticket"));
+	keyed_by_number(&key,
+			written_number(reading->words, reading->n, "ticket"));
 	add_word(&key, field(reading, "region"));
 	add_word(&key, field(reading, "offset"));
 	add_word(&key, field(reading, "seed"));
@@ -165,8 +165,7 @@ static struct keyed_by use_key(const struct reader_of_steps *reader,
 {
 	struct keyed_by key = keyed_by(reader->launch);
 
-	keyed_by_number(&key,
-			written_number(reading->words, reading->n, name));
+	keyed_by_number(&key, written_number(reading->words, reading->n, name));
 	return key;
 }
 

@@ -71,8 +71,8 @@ static struct inspect_region *find_region(struct following *following,
 	if (found != SIZE_MAX)
 		return &regions->regions[found];
 	added = array_grow(&regions->regions, regions->n, 1, sizeof(*added));
-	if (!added || !keyed_put(&following->by_name, &key,
-				 keyed_index(regions->n)))
+	if (!added ||
+	    !keyed_put(&following->by_name, &key, keyed_index(regions->n)))
 		return NULL;
 	regions->n++;
 	added->context = context_of(event);
@@ -111,9 +111,8 @@ static void end_ticket(struct following *following,
 		       struct inspect_region *region, uint64_t serial,
 		       size_t now)
 {
-	const void *ended =
-		index_remove(&following->pending, &following->nodes,
-			     ticket_key(following, region, serial));
+	const void *ended = index_remove(&following->pending, &following->nodes,
+					 ticket_key(following, region, serial));
 
 	if (!ended)
 		return;
@@ -149,9 +148,8 @@ static void end_all_tickets(struct following *following, size_t first,
 
 		if (key.high >= end)
 			return;
-		end_ticket(following,
-			   &following->regions->regions[key.high], key.low,
-			   now);
+		end_ticket(following, &following->regions->regions[key.high],
+			   key.low, now);
 	}
 }
 
@@ -242,13 +240,12 @@ static void forget_context(struct following *following,
 }
 
 /* Events come context by context, and so do their regions. */
-static void note_context(struct following *following,
-			 const struct event *event)
+static void note_context(struct following *following, const struct event *event)
 {
 	const struct inspect_regions *regions = following->regions;
 
-	if (regions->n && regions->regions[regions->n - 1].context !=
-				  context_of(event))
+	if (regions->n &&
+	    regions->regions[regions->n - 1].context != context_of(event))
 		following->first = regions->n;
 }
 
