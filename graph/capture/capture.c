@@ -92,7 +92,7 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 }
 
 static enum philox_status add_head_node(struct capture *capture,
-					philox_stream stream)
+					const struct capture_tips *tips)
 {
 	struct head_message message;
 	struct kernel_call call;
@@ -102,7 +102,7 @@ static enum philox_status add_head_node(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = depend_add(capture_device(capture), capture->native, stream,
+	status = depend_add(capture_device(capture), capture->native, tips,
 			    &call, &capture->first);
 	capture->node_capacity = message.capacity;
 	head_message_finish(&message);
@@ -113,7 +113,8 @@ static enum philox_status add_head_node(struct capture *capture,
  * The node is added last: it cannot be removed, while a lifeline without a
  * capture does no harm.
  */
-static enum philox_status attach(struct capture *capture, philox_stream stream)
+static enum philox_status attach(struct capture *capture,
+				 const struct capture_tips *tips)
 {
 	enum philox_status status;
 
@@ -121,7 +122,7 @@ static enum philox_status attach(struct capture *capture, philox_stream stream)
 				 &capture->lifeline);
 	if (status != PHILOX_OK)
 		return status;
-	status = add_head_node(capture, stream);
+	status = add_head_node(capture, tips);
 	if (status != PHILOX_OK)
 		lifeline_put(capture->lifeline);
 	return status;
@@ -133,7 +134,6 @@ static atomic_ulong lifelines_gone; /* native graphs that are no more */
 
 static enum philox_status create_capture(struct graph_context *graphs,
 					 const struct capture_info *info,
-					 philox_stream stream,
 					 struct capture **out)
 {
 	struct capture *capture;
@@ -151,7 +151,7 @@ static enum philox_status create_capture(struct graph_context *graphs,
 	status = head_create(graphs, &capture->head);
 	if (status != PHILOX_OK)
 		goto free_capture;
-	status = attach(capture, stream);
+	status = attach(capture, &info->tips);
 	if (status != PHILOX_OK)
 		goto destroy_head;
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
@@ -174,7 +174,7 @@ free_capture:
 
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
-			       philox_stream stream, struct capture **capture)
+			       struct capture **capture)
 {
 	*capture = capture_around(graphs, info->id);
 	if (*capture)
@@ -182,20 +182,29 @@ enum philox_status capture_get(struct graph_context *graphs,
 	if (capture_was_dropped(graphs, info->id))
 		return status_set(PHILOX_ERROR_STATE,
 				  "capture %" PRIu64 " was dropped", info->id);
-	return create_capture(graphs, info, stream, capture);
+	return create_capture(graphs, info, capture);
 }
 
 /* --- the order of nodes --------------------------------------------------- */
 
 enum philox_status capture_depend(struct capture *capture, uint64_t id,
-				  philox_stream stream)
+				  philox_stream stream,
+				  const struct capture_tips *tips)
 {
+	struct philox_device *device = capture_device(capture);
 	uint32_t body = bodies_find(capture, id);
 	struct first_node *first = body == CAPTURED_NO_BODY
 					   ? &capture->first
 					   : &capture->bodies[body].first;
+	struct capture_tips asked = {.n = CAPTURE_TIPS};
+	enum philox_status status = PHILOX_OK;
 
-	return depend_on(capture_device(capture), first, stream);
+	if (!tips)
+		status = device_capture_tips(device, stream, asked.nodes,
+					     &asked.n);
+	if (status != PHILOX_OK)
+		return status;
+	return depend_on(device, first, stream, tips ? tips : &asked);
 }
 
 /* --- the end of captures -------------------------------------------------- */

@@ -58,18 +58,24 @@ struct first_node {
 	uint32_t n_after;                /* ever noted */
 };
 
-/* depend_add() adds the kernel to the graph that a stream is capturing. */
+/*
+ * depend_add() adds the kernel to the graph that a stream with these tips is
+ * capturing.
+ */
 enum philox_status depend_add(struct philox_device *device,
-			      philox_native_graph native, philox_stream stream,
+			      philox_native_graph native,
+			      const struct capture_tips *tips,
 			      const struct kernel_call *call,
 			      struct first_node *first);
 
 /*
  * depend_on() makes what a stream of that capture records next come after the
- * kernel.
+ * kernel. The tips are the stream's, of before or after depend_add(), which
+ * leaves them as they are.
  */
 enum philox_status depend_on(struct philox_device *device,
-			     struct first_node *first, philox_stream stream);
+			     struct first_node *first, philox_stream stream,
+			     const struct capture_tips *tips);
 
 /* --- head: the head: how a captured graph gets its states ----------------- */
 
@@ -530,15 +536,17 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id);
  */
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
-			       philox_stream stream, struct capture **capture);
+			       struct capture **capture);
 
 /*
  * capture_depend() makes what the stream records next come after the
  * head or, in the body whose capture has that id, after the body's kernel, by
- * an edge unless it does so anyway.
+ * an edge unless it does so anyway. The tips are what the stream has said in
+ * this call, or NULL: then it is asked.
  */
 enum philox_status capture_depend(struct capture *capture, uint64_t id,
-				  philox_stream stream);
+				  philox_stream stream,
+				  const struct capture_tips *tips);
 
 /*
  * capture_check_sealing() refuses what may not happen to a capture while a

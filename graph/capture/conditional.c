@@ -188,7 +188,7 @@ static enum philox_status record_node(
 	enum philox_status status;
 
 	capture_reap(graphs);
-	status = capture_get(graphs, info, stream, &capture);
+	status = capture_get(graphs, info, &capture);
 	if (status != PHILOX_OK)
 		return status;
 	node = new_node(capture, options, info->id);
@@ -197,7 +197,7 @@ static enum philox_status record_node(
 		return status;
 	added = &capture->nodes[capture->n_nodes - 1];
 	made->index = capture->n_nodes - 1;
-	status = capture_depend(capture, info->id, stream);
+	status = capture_depend(capture, info->id, stream, &info->tips);
 	if (status == PHILOX_OK && !node.own)
 		status =
 			add_native(capture, info, added, stream, options->word);
@@ -372,16 +372,18 @@ static enum philox_status tie(struct capture *capture,
 /* The body's kernel comes first, and all that the stream records after it. */
 static enum philox_status add_kernel(struct capture *capture,
 				     struct captured_body *body,
+				     const struct capture_tips *tips,
 				     philox_stream stream)
 {
 	struct philox_device *device = capture_device(capture);
 	struct body_args args;
 	struct kernel_call call = bodies_kernel(body, &args);
 	enum philox_status status =
-		depend_add(device, body->native, stream, &call, &body->first);
+		depend_add(device, body->native, tips, &call, &body->first);
 
-	return status == PHILOX_OK ? depend_on(device, &body->first, stream)
-				   : status;
+	if (status != PHILOX_OK)
+		return status;
+	return depend_on(device, &body->first, stream, tips);
 }
 
 static enum philox_status tie_body(struct capture *capture,
@@ -396,7 +398,7 @@ static enum philox_status tie_body(struct capture *capture,
 		status = tie(capture, body, &info);
 	if (status != PHILOX_OK)
 		return status;
-	status = add_kernel(capture, body, stream);
+	status = add_kernel(capture, body, &info.tips, stream);
 	if (status == PHILOX_OK)
 		body->id = info.id;
 	else
@@ -418,9 +420,9 @@ static enum philox_status capture_body(struct capture *capture,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = device_capture_info(device, stream, &info);
+	status = device_ask_capture(device, stream, &info);
 	if (status == PHILOX_OK)
-		status = add_kernel(capture, body, stream);
+		status = add_kernel(capture, body, &info.tips, stream);
 	if (status == PHILOX_OK) {
 		body->id = info.id;
 		return PHILOX_OK;

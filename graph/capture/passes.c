@@ -362,7 +362,8 @@ static enum philox_status check_pass(struct capture *capture,
 }
 
 static enum philox_status record(struct capture *capture,
-				 struct philox_pass *pass)
+				 struct philox_pass *pass,
+				 const struct capture_tips *tips)
 {
 	struct captured_pass captured = {
 		.region = pass->region,
@@ -379,7 +380,7 @@ static enum philox_status record(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
-	status = capture_depend(capture, pass->capture_id, pass->stream);
+	status = capture_depend(capture, pass->capture_id, pass->stream, tips);
 	if (status == PHILOX_OK)
 		status = check_runs(capture, &captured);
 	if (status != PHILOX_OK) {
@@ -408,8 +409,9 @@ enum philox_status passes_begin(struct philox_pass *pass,
 	if (is_backward(pass))
 		status = check_ticket(pass, capture);
 	if (status == PHILOX_OK)
-		status = capture_get(graphs, info, pass->stream, &capture);
-	return status == PHILOX_OK ? record(capture, pass) : status;
+		status = capture_get(graphs, info, &capture);
+	return status == PHILOX_OK ? record(capture, pass, &info->tips)
+				   : status;
 }
 
 static enum philox_status find_captured(const struct philox_pass *pass,
@@ -495,7 +497,7 @@ enum philox_status passes_join(const struct philox_pass *view)
 				  "region '%s': capture %" PRIu64
 				  " was dropped",
 				  view->region->name, view->capture_id);
-	return capture_depend(capture, view->capture_id, view->stream);
+	return capture_depend(capture, view->capture_id, view->stream, NULL);
 }
 
 /* --- what passes draw, noted ---------------------------------------------- */
@@ -542,11 +544,13 @@ static enum philox_status check_copy(const struct capture *capture, uint64_t id)
 
 /* The copy is made last: it is a node that cannot be removed. */
 static enum philox_status copy_cell(struct capture *capture,
-				    const struct state_read *read, uint64_t id,
+				    const struct state_read *read,
+				    const struct capture_info *info,
 				    philox_stream stream,
 				    struct philox_state *to)
 {
-	enum philox_status status = capture_depend(capture, id, stream);
+	enum philox_status status =
+		capture_depend(capture, info->id, stream, &info->tips);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -564,8 +568,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 	enum philox_status status;
 
 	capture_reap(generator->context->graphs);
-	status =
-		capture_get(generator->context->graphs, info, stream, &capture);
+	status = capture_get(generator->context->graphs, info, &capture);
 	if (status == PHILOX_OK)
 		status = check_copy(capture, info->id);
 	if (status == PHILOX_OK)
@@ -574,7 +577,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 		status = slots_take(capture, 1, &read.cell, &read.slot);
 	if (status != PHILOX_OK)
 		return status;
-	status = copy_cell(capture, &read, info->id, stream, to);
+	status = copy_cell(capture, &read, info, stream, to);
 	if (status != PHILOX_OK) {
 		arena_free(&capture->graphs->cells, &read.cell);
 		return status;
@@ -622,10 +625,11 @@ enum philox_status passes_set(struct philox_generator *generator,
 	struct capture *capture;
 	enum philox_status status = check_seed(generator, state);
 
+	(void)stream;
 	capture_reap(generator->context->graphs);
 	if (status == PHILOX_OK)
-		status = capture_get(generator->context->graphs, info, stream,
-				     &capture);
+		status =
+			capture_get(generator->context->graphs, info, &capture);
 	if (status == PHILOX_OK)
 		status = check_set(capture, info->id);
 	if (status == PHILOX_OK && !array_grow(&capture->sets, capture->n_sets,
@@ -715,7 +719,7 @@ static enum philox_status take_view(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", view->region->name);
-	status = capture_depend(capture, view->capture_id, view->stream);
+	status = capture_depend(capture, view->capture_id, view->stream, NULL);
 	if (status != PHILOX_OK)
 		arena_free(&capture->graphs->cells, cells);
 	return status;

@@ -14,15 +14,6 @@
 #include "graph/capture/capture.h"
 #include "lib/containers/array.h"
 
-enum { ORDER_TIPS = 16 };
-
-/* The nodes that a stream's next node depends on. */
-struct order_tips {
-	device_node nodes[ORDER_TIPS];
-	size_t n; /* may be above ORDER_TIPS: then not all are known, some of
-		     which may be of a kind that is not shown */
-};
-
 /* A walk of this many nodes has taken too long. */
 #define WALK_MAX ((size_t)1 << 16)
 
@@ -34,14 +25,6 @@ struct walk {
 	device_node *table;
 	size_t size; /* a power of two */
 };
-
-static enum philox_status order_tips(struct philox_device *device,
-				     philox_stream stream,
-				     struct order_tips *tips)
-{
-	tips->n = ORDER_TIPS;
-	return device_capture_tips(device, stream, tips->nodes, &tips->n);
-}
 
 static size_t place_of(const struct walk *walk, device_node node)
 {
@@ -117,13 +100,13 @@ static int deps_known(struct philox_device *device, device_node node,
 /* Goes on to what the next node depends on; 0 if that cannot be known. */
 static int walk_on(struct walk *walk)
 {
-	device_node few[ORDER_TIPS], *many, node = walk->met[walk->next++];
-	size_t n = ORDER_TIPS;
+	device_node few[CAPTURE_TIPS], *many, node = walk->met[walk->next++];
+	size_t n = CAPTURE_TIPS;
 	int known;
 
 	if (!deps_known(walk->device, node, few, &n))
 		return 0;
-	if (n <= ORDER_TIPS)
+	if (n <= CAPTURE_TIPS)
 		return walk_meet_all(walk, few, n);
 	many = malloc(n * sizeof(*many));
 	known = many && deps_known(walk->device, node, many, &n) &&
@@ -133,10 +116,10 @@ static int walk_on(struct walk *walk)
 }
 
 static int walk_begin(struct walk *walk, struct philox_device *device,
-		      const struct order_tips *tips)
+		      const struct capture_tips *tips)
 {
 	*walk = (struct walk){.device = device};
-	return tips->n <= ORDER_TIPS &&
+	return tips->n <= CAPTURE_TIPS &&
 	       walk_meet_all(walk, tips->nodes, tips->n);
 }
 
@@ -153,7 +136,7 @@ static int holds(const device_node *nodes, size_t n, device_node node)
  * them; 0 if unsure.
  */
 static int order_is_after(struct philox_device *device,
-			  const struct order_tips *tips,
+			  const struct capture_tips *tips,
 			  const device_node *known, size_t n_known)
 {
 	const struct status_message kept = status_kept();
@@ -178,7 +161,7 @@ static int order_is_after(struct philox_device *device,
  */
 static int order_is_whole(struct philox_device *device,
 			  philox_native_graph graph,
-			  const struct order_tips *tips)
+			  const struct capture_tips *tips)
 {
 	const struct status_message kept = status_kept();
 	struct walk walk = {0};
@@ -199,24 +182,21 @@ static int order_is_whole(struct philox_device *device,
 /* --- depend: a kernel of ours that what a graph draws comes after --------- */
 
 enum philox_status depend_add(struct philox_device *device,
-			      philox_native_graph native, philox_stream stream,
+			      philox_native_graph native,
+			      const struct capture_tips *tips,
 			      const struct kernel_call *call,
 			      struct first_node *first)
 {
-	struct order_tips tips;
-	enum philox_status status = order_tips(device, stream, &tips);
+	const int whole = order_is_whole(device, native, tips);
 
-	if (status != PHILOX_OK)
-		return status;
-	if (!order_is_whole(device, native, &tips))
-		tips.n = 0;
 	first->n_after = 0;
-	return device_graph_add_kernel(device, native, tips.nodes, tips.n, call,
-				       &first->node);
+	return device_graph_add_kernel(device, native, tips->nodes,
+				       whole ? tips->n : 0, call, &first->node);
 }
 
 /* Walks end at nodes that are known to come after the kernel. */
-static void note_after(struct first_node *first, const struct order_tips *tips)
+static void note_after(struct first_node *first,
+		       const struct capture_tips *tips)
 {
 	if (tips->n == 1)
 		first->after[first->n_after++ % DEPEND_AFTER] = tips->nodes[0];
@@ -224,7 +204,7 @@ static void note_after(struct first_node *first, const struct order_tips *tips)
 
 static int is_after_first(struct philox_device *device,
 			  const struct first_node *first,
-			  const struct order_tips *tips)
+			  const struct capture_tips *tips)
 {
 	device_node known[1 + DEPEND_AFTER] = {first->node};
 	size_t n =
@@ -237,14 +217,13 @@ static int is_after_first(struct philox_device *device,
 /* Whether the kernel itself waits for all that the stream waits for. */
 static int is_before_first(struct philox_device *device,
 			   const struct first_node *first,
-			   const struct order_tips *tips)
+			   const struct capture_tips *tips)
 {
-	device_node before[ORDER_TIPS];
-	size_t n = ORDER_TIPS;
+	device_node before[CAPTURE_TIPS];
+	size_t n = CAPTURE_TIPS;
 
-	if (tips->n > ORDER_TIPS ||
-	    !deps_known(device, first->node, before, &n) ||
-	    n > ORDER_TIPS)
+	if (tips->n > CAPTURE_TIPS ||
+	    !deps_known(device, first->node, before, &n) || n > CAPTURE_TIPS)
 		return 0;
 	for (size_t i = 0; i < tips->n; i++)
 		if (!holds(before, n, tips->nodes[i]))
@@ -253,18 +232,14 @@ static int is_before_first(struct philox_device *device,
 }
 
 enum philox_status depend_on(struct philox_device *device,
-			     struct first_node *first, philox_stream stream)
+			     struct first_node *first, philox_stream stream,
+			     const struct capture_tips *tips)
 {
-	struct order_tips tips;
-	enum philox_status status = order_tips(device, stream, &tips);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (is_after_first(device, first, &tips)) {
-		note_after(first, &tips);
+	if (is_after_first(device, first, tips)) {
+		note_after(first, tips);
 		return PHILOX_OK;
 	}
-	return is_before_first(device, first, &tips)
+	return is_before_first(device, first, tips)
 		       ? device_capture_after(device, stream, first->node)
 		       : device_capture_depend(device, stream, first->node);
 }

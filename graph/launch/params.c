@@ -59,7 +59,8 @@ static enum philox_status reserve_param(struct capture *capture)
 			  "no memory for captured parameters");
 }
 
-static enum philox_status take_cell(struct capture *capture, uint64_t id,
+static enum philox_status take_cell(struct capture *capture,
+				    const struct capture_info *info,
 				    philox_stream stream,
 				    struct captured_param *param)
 {
@@ -67,7 +68,7 @@ static enum philox_status take_cell(struct capture *capture, uint64_t id,
 		slots_take(capture, 1, &param->cell, &param->slot);
 
 	if (status == PHILOX_OK)
-		status = capture_depend(capture, id, stream);
+		status = capture_depend(capture, info->id, stream, &info->tips);
 	if (status != PHILOX_OK)
 		arena_free(&capture->graphs->cells, &param->cell);
 	return status;
@@ -97,13 +98,13 @@ static enum philox_status record_param(struct graph_context *graphs,
 	enum philox_status status;
 
 	capture_reap(graphs);
-	status = capture_get(graphs, info, stream, &capture);
+	status = capture_get(graphs, info, &capture);
 	if (status == PHILOX_OK)
 		status = check_unused(capture, param->name);
 	if (status == PHILOX_OK)
 		status = reserve_param(capture);
 	if (status == PHILOX_OK)
-		status = take_cell(capture, info->id, stream, param);
+		status = take_cell(capture, info, stream, param);
 	if (status == PHILOX_OK)
 		add_param(capture, param);
 	return status;

@@ -61,7 +61,8 @@
  * thread and end on another; one thread at a time may use it. Its fields belong
  * to the library. An eager pass touches no device memory (unless ON_DEVICE) and
  * makes one device call, which asks whether its stream is capturing. Each fill
- * asks again, so that no number is ever captured by value.
+ * asks again, so that no number is ever captured by value. No call about a pass
+ * asks more than three times, in a capture or out of it.
  */
 #ifndef PHILOX_PASS_H
 #define PHILOX_PASS_H

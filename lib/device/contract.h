@@ -38,15 +38,26 @@
 /* A node of a native graph (cudaGraphNode_t). */
 typedef struct CUgraphNode_st *device_node;
 
+enum { CAPTURE_TIPS = 16 };
+
+/* The nodes that a stream's next node depends on. */
+struct capture_tips {
+	size_t n; /* may be above CAPTURE_TIPS: then not all are known, some of
+		     which may be of a kind that is not shown */
+	device_node nodes[CAPTURE_TIPS];
+};
+
 /*
  * struct capture_info is what a stream reports about its capture. `graph` is
  * the graph being recorded: nodes may be added to it and their parameters set,
  * but it must not be destroyed, and it is gone once the capture is invalidated.
+ * With the tips one question answers all that a pass needs to begin.
  */
 struct capture_info {
 	enum philox_capture_status status;
 	uint64_t id;               /* ACTIVE, else 0 or undefined */
 	philox_native_graph graph; /* ACTIVE, else NULL */
+	struct capture_tips tips;  /* ACTIVE, else undefined: capture_tips */
 };
 
 /*

@@ -833,7 +833,7 @@ Test(device_host, an_event_recorded_again_forgets_the_nodes_before)
 
 Test(device_host, asking_for_a_capture_in_vain_writes_nothing)
 {
-	struct capture_info info = {PHILOX_CAPTURE_ACTIVE, 7, NULL};
+	struct capture_info info = {.status = PHILOX_CAPTURE_ACTIVE, .id = 7};
 	struct philox_device *device = open_device("host");
 	enum philox_capture_status status = PHILOX_CAPTURE_ACTIVE;
 	philox_stream stream = make_stream(device, PHILOX_STREAM_BLOCKING);

@@ -4,6 +4,7 @@
  * For the host device all kernels are one, which runs a simulated launch: the
  * kernel, the grid, and the packed parameters after them.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/cuda/compat.h"
@@ -63,12 +64,25 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 	return error;
 }
 
+/* Calls that ask a stream for its capture, of all threads. */
+static atomic_ullong queries;
+
+unsigned long long simulated_queries(void)
+{
+	return atomic_load(&queries);
+}
+
+static cudaError_t query(cudaStream_t stream, struct capture_info *info)
+{
+	atomic_fetch_add(&queries, 1);
+	return RUNTIME(capture_info, runtime_stream(stream), info);
+}
+
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
 				  enum cudaStreamCaptureStatus *status)
 {
 	struct capture_info info;
-	cudaError_t error =
-		RUNTIME(capture_info, runtime_stream(stream), &info);
+	cudaError_t error = query(stream, &info);
 
 	if (error == cudaSuccess)
 		*status = (enum cudaStreamCaptureStatus)info.status;
@@ -114,8 +128,7 @@ static cudaError_t capture_info(cudaStream_t stream,
 				const cudaGraphNode_t **nodes, size_t *count)
 {
 	struct capture_info info;
-	cudaError_t error =
-		RUNTIME(capture_info, runtime_stream(stream), &info);
+	cudaError_t error = query(stream, &info);
 
 	if (error != cudaSuccess)
 		return error;

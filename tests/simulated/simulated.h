@@ -49,6 +49,9 @@ struct simulated_kernel {
 /* The host device that stands for a GPU; NULL: there is none, or none yet. */
 struct host_device *simulated_gpu(unsigned index);
 
+/* How often all GPUs' streams have been asked whether they are capturing. */
+unsigned long long simulated_queries(void);
+
 /* Registers a kernel; `kernel` lives as long as the program. */
 void simulated_register(struct simulated_kernel *kernel);
 

@@ -969,6 +969,7 @@ static void dependencies_are_shown(void)
 static void a_stream_tells_of_dependencies_that_are_not_shown(void)
 {
 	for (int programmatic = 0; programmatic < 2; programmatic++) {
+		struct capture_info info;
 		device_node shown[4] = {NULL};
 		size_t n = 4;
 
@@ -978,10 +979,16 @@ static void a_stream_tells_of_dependencies_that_are_not_shown(void)
 		fake.programmatic = programmatic;
 		CHECK(device_capture_tips(device, (philox_stream)0x40, shown,
 					  &n) == PHILOX_OK);
-		if (programmatic && CUDART_VERSION >= 12030)
+		CHECK(device_capture_info(device, (philox_stream)0x40, &info) ==
+		      PHILOX_OK);
+		if (programmatic && CUDART_VERSION >= 12030) {
 			CHECK(n == 5 && !shown[0]);
-		else
+			CHECK(info.tips.n == CAPTURE_TIPS + 1);
+		} else {
 			CHECK(n == 1 && shown[0] == (device_node)0x48);
+			CHECK(info.tips.n == 1 &&
+			      info.tips.nodes[0] == (device_node)0x48);
+		}
 	}
 }
 

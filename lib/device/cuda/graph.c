@@ -82,23 +82,6 @@ static cudaError_t ask(cudaStream_t stream, struct asked *asked)
 				   &asked->count);
 }
 
-enum philox_status cuda_capture_info(struct philox_device *device,
-				     philox_stream stream,
-				     struct capture_info *info)
-{
-	struct asked asked;
-	enum philox_status status =
-		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
-	int active = asked.status == cudaStreamCaptureStatusActive;
-
-	if (status != PHILOX_OK)
-		return status;
-	info->status = (enum philox_capture_status)asked.status;
-	info->id = asked.status == cudaStreamCaptureStatusNone ? 0 : asked.id;
-	info->graph = active ? asked.graph : NULL;
-	return PHILOX_OK;
-}
-
 /* The nodes across plain edges; returns how many others there are. */
 static size_t show_nodes(const cudaGraphNode_t *nodes,
 			 const cudaGraphEdgeData *edges, size_t count,
@@ -117,11 +100,40 @@ static size_t show_nodes(const cudaGraphNode_t *nodes,
 	return count - plain;
 }
 
+/* What is not shown counts as more than there is room for. */
+static void show_tips(const struct asked *asked, device_node *shown, size_t *n)
+{
+	const size_t room = *n;
+
+	if (show_nodes(asked->nodes, asked->edges, asked->count, shown, n) &&
+	    *n <= room)
+		*n = room + 1;
+}
+
+enum philox_status cuda_capture_info(struct philox_device *device,
+				     philox_stream stream,
+				     struct capture_info *info)
+{
+	struct asked asked;
+	enum philox_status status =
+		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
+	int active = asked.status == cudaStreamCaptureStatusActive;
+
+	if (status != PHILOX_OK)
+		return status;
+	info->status = (enum philox_capture_status)asked.status;
+	info->id = asked.status == cudaStreamCaptureStatusNone ? 0 : asked.id;
+	info->graph = active ? asked.graph : NULL;
+	info->tips.n = CAPTURE_TIPS;
+	if (active)
+		show_tips(&asked, info->tips.nodes, &info->tips.n);
+	return PHILOX_OK;
+}
+
 enum philox_status cuda_capture_tips(struct philox_device *device,
 				     philox_stream stream, device_node *shown,
 				     size_t *n)
 {
-	const size_t room = *n;
 	struct asked asked;
 	enum philox_status status =
 		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
@@ -132,9 +144,7 @@ enum philox_status cuda_capture_tips(struct philox_device *device,
 		return status_set(PHILOX_ERROR_STATE,
 				  "cudaStreamGetCaptureInfo: the stream is not "
 				  "capturing");
-	if (show_nodes(asked.nodes, asked.edges, asked.count, shown, n) &&
-	    *n <= room)
-		*n = room + 1;
+	show_tips(&asked, shown, n);
 	return PHILOX_OK;
 }
 

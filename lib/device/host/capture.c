@@ -317,26 +317,37 @@ unlock:
 
 /* --- asking --------------------------------------------------------------- */
 
+static void describe(const struct host_stream *stream,
+		     struct capture_info *info)
+{
+	const struct host_capture *capture = stream->capture;
+
+	info->status = PHILOX_CAPTURE_NONE;
+	info->id = 0;
+	info->graph = NULL;
+	if (!capture)
+		return;
+	info->status = capture->graph ? PHILOX_CAPTURE_ACTIVE
+				      : PHILOX_CAPTURE_INVALIDATED;
+	info->id = capture->id;
+	info->graph = (philox_native_graph)capture->graph;
+	info->tips.n = CAPTURE_TIPS;
+	if (capture->graph)
+		host_nodes_show(&stream->deps, info->tips.nodes, &info->tips.n);
+}
+
 enum philox_status host_capture_info(struct philox_device *base,
 				     philox_stream handle,
 				     struct capture_info *info)
 {
 	struct host_device *device = host_enter(base);
-	struct capture_info found = {.status = PHILOX_CAPTURE_NONE};
 	struct host_stream *stream;
 	enum philox_status status = find_stream(
 		device, handle, "philox_stream_capture_info", 0, &stream);
 
-	if (status == PHILOX_OK && stream->capture) {
-		found.status = stream->capture->graph
-				       ? PHILOX_CAPTURE_ACTIVE
-				       : PHILOX_CAPTURE_INVALIDATED;
-		found.id = stream->capture->id;
-		found.graph = (philox_native_graph)stream->capture->graph;
-	}
-	host_unlock(device);
 	if (status == PHILOX_OK)
-		*info = found;
+		describe(stream, info);
+	host_unlock(device);
 	return status;
 }
 

@@ -165,7 +165,7 @@ PROMISE(launch_failures, making_a_graph_may_fail_at_every_device_call)
 		unchanged(f, rig.region, &rig.before);
 		cr_assert_lt(n++, 100);
 	}
-	cr_assert_gt(n, 5, "few device calls were seen");
+	cr_assert_gt(n, 4, "few device calls were seen");
 	rig_is_whole(f, &rig);
 	f->injected = 1;
 }

@@ -145,6 +145,41 @@ static void captures_have_ids_of_their_own(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
+/* One question answers both which capture it is and where it has come to. */
+static void expect_tips(struct contract *c, philox_stream stream, size_t n)
+{
+	struct capture_info info;
+	device_node tips[2];
+	size_t n_tips = 2;
+
+	EXPECT_OK(device_capture_info(c->device, stream, &info));
+	EXPECT_OK(device_capture_tips(c->device, stream, tips, &n_tips));
+	EXPECT_TEXT(info.tips.n == n && n_tips == n, "%zu, %zu, not %zu tips",
+		    info.tips.n, n_tips, n);
+	EXPECT(!memcmp(info.tips.nodes, tips, n * sizeof(tips[0])));
+	EXPECT(n < 2 || tips[0] != tips[1]);
+}
+
+static void a_capture_tells_what_its_next_node_waits_for(struct contract *c)
+{
+	struct capturing capturing;
+	philox_stream fork;
+	philox_event event;
+
+	EXPECT_OK(contract_stream(c, 0, &fork));
+	EXPECT_OK(contract_event(c, &event));
+	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_RELAXED));
+	EXPECT_PART(expect_tips(c, capturing.stream, 1));
+	EXPECT_OK(contract_order(c, event, capturing.stream, fork));
+	EXPECT_OK(contract_set(c, capturing.memory, 1, 1, fork));
+	EXPECT_OK(contract_set(c, (char *)capturing.memory + 1, 1, 1,
+			       capturing.stream));
+	EXPECT_OK(contract_order(c, event, fork, capturing.stream));
+	EXPECT_PART(expect_tips(c, capturing.stream, 2));
+	EXPECT_PART(expect_tips(c, fork, 1));
+	EXPECT_PART(expect_unharmed(c, &capturing, 3));
+}
+
 static void legal_calls_are_legal(struct contract *c)
 {
 	struct capturing capturing;
@@ -872,6 +907,8 @@ const struct contract_check contract_capture[] = {
 	{"ending needs a capture", .run = ending_needs_a_capture},
 	{"captures have ids of their own",
 	 .run = captures_have_ids_of_their_own},
+	{"a capture tells what its next node waits for",
+	 .run = a_capture_tells_what_its_next_node_waits_for},
 	{"calls that are legal during capture are",
 	 .run = legal_calls_are_legal},
 	{"a capturing stream is not synchronized",
