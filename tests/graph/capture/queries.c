@@ -285,3 +285,22 @@ GRAPH_PROMISE(queries, of_a_stream_s_capture_are_few)
 				ask_capturing(&at, row, (enum place)place);
 	}
 }
+
+/* The most that one call asks. */
+GRAPH_PROMISE(queries, of_a_view_that_needs_an_edge_are_three)
+{
+	struct at at = {
+		.f = f, .region = make_region(f, "layer"), .stream = f->stream};
+	uint64_t before;
+
+	record_begin(f);
+	OK(philox_memory_set(f->device, f->stream, f->scratch, 0, 4));
+	join(f, f->stream, f->side);
+	begin_open(&at);
+	at.stream = f->side;
+	before = queries(f);
+	a_view(&at);
+	cr_assert_eq(queries(f) - before, MOST);
+	join(f, f->side, f->stream);
+	record_end_failing(f);
+}
