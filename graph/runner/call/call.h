@@ -14,6 +14,7 @@ struct request {
 	struct philox_function *function;
 	struct philox_call *call;
 	struct key *key;      /* NULL: not found yet */
+	struct recording *guessed; /* that it will find; NULL: look it up */
 	philox_stream stream; /* that the work is on */
 	int prepare; /* nothing is launched: philox_function_prepare() */
 	int fresh;   /* the key is new */

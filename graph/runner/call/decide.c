@@ -351,6 +351,23 @@ static void begin_decision(const struct request *request,
 	decision->expected = request->key->expected.n != 0;
 }
 
+static struct recording *find(const struct request *request,
+			      const struct live_block **in_use)
+{
+	struct philox_function *function = request->function;
+	struct recording *found = request->guessed;
+
+	if (!found) {
+		found = recording_find(function, request->key, request->call,
+				       in_use);
+		if (found && !*in_use)
+			guess_pack(found, request->call);
+		return found;
+	}
+	*in_use = live_meets(function->runner, found->ranges, found->n_ranges);
+	return found;
+}
+
 enum philox_status decide(const struct request *request,
 			  struct decision *decision)
 {
@@ -362,7 +379,7 @@ enum philox_status decide(const struct request *request,
 	begin_decision(request, decision);
 	if (is_always_eager(function))
 		return decide_eager(request, decision);
-	found = recording_find(function, request->key, request->call, &in_use);
+	found = find(request, &in_use);
 	if (!found || in_use)
 		return decide_missed(request, decision, in_use, NULL);
 	decision->kind = PHILOX_CALL_REPLAY;

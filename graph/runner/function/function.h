@@ -274,6 +274,55 @@ enum philox_status inputs_copy_back(struct philox_function *function,
 				    const struct philox_call *call,
 				    void *const *buffers, philox_stream stream);
 
+/* --- guess: the recording that comes next --------------------------------- */
+
+/*
+ * Note [Guess]
+ * ~~~~~~~~~~~~
+ * Calls of a key mostly repeat a sequence. So a call is first compared with the
+ * recording that followed, last time, the one that the key has used last: one
+ * loop over the inputs as a call had them that was checked and found that
+ * recording. If all are the same, so is what the checks say, and what
+ * recording_find() finds, for
+ *
+ *  - addresses and sizes decide the checks of an input, but for an input in the
+ *    pool, whose block may have gone since: those are checked at each call, and
+ *    so are all if the pool has grown;
+ *  - an input that is copied may be anywhere outside of the pool. One that is
+ *    copied since it was not aligned may be in place now: it is looked up;
+ *  - of several recordings that serve the same calls (twins) the first one with
+ *    free memory is found: they are looked up, too.
+ *
+ * A guess that is wrong costs the loop up to the first difference. Recordings
+ * follow each other one to one: a new follower of one is no other's any more.
+ */
+
+/*
+ * guess_find() is the recording that a call will find, NULL: look it up.
+ * guess_pack() keeps the inputs of a call that was checked, and has found a
+ * recording. guess_follow() has a recording follow the newest of its key.
+ * guess_twins() looks for twins among those with a hash. guess_end() is for a
+ * recording that is found no more.
+ */
+struct recording *guess_find(const struct philox_function *function,
+			     const struct key *key,
+			     const struct philox_call *call);
+void guess_pack(struct recording *recording, const struct philox_call *call);
+void guess_follow(struct recording *recording);
+void guess_twins(const struct philox_function *function, const struct key *key,
+		 uint64_t hash);
+void guess_end(struct recording *recording);
+
+/* input_meets() is whether one reaches into a range, or between its parts. */
+static inline int input_meets(struct range range,
+			      const struct philox_call_input *input)
+{
+	const uintptr_t at = (uintptr_t)input->address;
+
+	return at < range.end &&
+	       (at >= range.begin || input->bytes > range.begin - at);
+}
+
 /* --- timer: what the device takes for launches ---------------------------- */
 
 /*

@@ -163,7 +163,8 @@ int inputs_note(struct philox_function *function, struct key *key,
 void inputs_returned(struct key *key, const struct recording *from,
 		     const struct recording *to)
 {
-	for (size_t i = 0; i < to->function->n_inputs; i++)
+	for (size_t i = 0;
+	     to->function->automatic && i < to->function->n_inputs; i++)
 		if (from->statics[i] != to->statics[i])
 			key->inputs[i].moves = 0;
 }

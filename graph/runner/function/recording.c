@@ -54,9 +54,11 @@ enum philox_status recording_make(struct philox_function *function,
 	made->params = calloc(function->n_params + 1, sizeof(*made->params));
 	made->inputs = calloc(function->n_inputs + 1, sizeof(void *));
 	made->given = calloc(function->n_params + 1, sizeof(*made->given));
+	made->guess.inputs =
+		calloc(function->n_inputs + 1, sizeof(*made->guess.inputs));
 	if (!made->statics || !made->buffers || !made->outputs ||
 	    !made->slots || !made->places || !made->params || !made->inputs ||
-	    !made->given)
+	    !made->given || !made->guess.inputs)
 		status = no_memory(function);
 	else
 		status = take_slots(made);
@@ -100,6 +102,7 @@ void recording_free(struct recording *recording)
 	free(recording->params);
 	free(recording->inputs);
 	free(recording->given);
+	free(recording->guess.inputs);
 	pool_uses_free(recording);
 	free(recording->steps.items);
 	free(recording);
@@ -189,6 +192,8 @@ void recording_keep(struct recording *recording)
 	note_trial(recording);
 	expected_made(recording);
 	map_put(&function->recording_map, recording->hash, recording);
+	guess_twins(function, recording->key, recording->hash);
+	guess_follow(recording);
 	use_begin(recording);
 	pool_uses_begin(recording);
 	evicted_forget(function, recording->hash);
@@ -219,6 +224,7 @@ void recording_played(struct recording *recording)
 		recording->function->counts.unplayed--;
 	}
 	recording->replays++;
+	guess_follow(recording);
 	if (key->by_use.newest != recording)
 		inputs_returned(key, key->by_use.newest, recording);
 	use_again(recording);
@@ -229,6 +235,7 @@ static void unlink_recording(struct recording *recording)
 {
 	map_remove(&recording->function->recording_map, recording->hash,
 		   recording);
+	guess_end(recording);
 	pool_uses_end(recording);
 	use_end(recording);
 }

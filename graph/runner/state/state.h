@@ -327,6 +327,21 @@ struct launch_timer {
 	enum { TIMER_IDLE, TIMER_FIRST, TIMER_REPLAY } of;
 };
 
+/* An input as calls have it: 16 bytes, which are compared at each call. */
+struct packed_input {
+	const void *address; /* of one that is copied: a place of ours */
+	size_t bytes;
+};
+
+/* See Note [Guess], graph/runner/function/function.h. */
+struct guess {
+	struct recording *next, *before; /* NULL: none */
+	struct packed_input *inputs;     /* NULL: not packed yet */
+	struct range pool; /* its span, when no input was within */
+	int packed;        /* the array is filled */
+	int twin;          /* another recording serves the same calls */
+};
+
 struct recording {
 	uint64_t number;        /* in its runner, from 1 */
 	struct recording *next; /* of those that are leaving */
@@ -366,6 +381,7 @@ struct recording {
 	int spoiled;    /* the device refused to launch it */
 	int launched;   /* at least once */
 	uint64_t settled; /* the last time its checkpoint was needed */
+	struct guess guess;
 };
 
 /* --- functions -------------------------------------------------------------- */

@@ -408,3 +408,173 @@ RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
 	NAMES("there is no parameter 1");
 }
+
+/* --- the recording that comes next ------------------------------------------ */
+
+/* Replays at a place echo what is there, whatever calls came before. */
+static void replay_at(struct layer *layer, uint32_t *const *x, int place)
+{
+	struct layer_call call = new_call(layer, x[place], 0);
+
+	OK(try_call(layer, &call));
+	cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY, "place %d: %s", place,
+		     philox_function_reason(layer->function));
+	SAME(read_numbers(layer->f, call.outputs[1].address),
+	     all_words((uint32_t)place + 1), "place %d", place);
+	release_outputs(layer, &call);
+}
+
+/* A warm-up, and a recording for each of n places. */
+static void record_places(struct layer *layer, uint32_t *const *x, int n)
+{
+	KIND(layer, x[0], 0, PHILOX_CALL_WARMUP);
+	for (int i = 0; i < n; i++)
+		KIND(layer, x[i], 0, PHILOX_CALL_RECORD);
+}
+
+/* Two in turn, one again and again, back, and every pair in both orders. */
+RUNNER_PROMISE(runner_inputs, may_come_in_an_order_that_no_call_has_had)
+{
+	static const int order[] = {0, 1, 2, 0, 1, 2, 0, 1, 0, 1, 0, 2, 2, 2,
+				    1, 1, 0, 0, 2, 0, 2, 1, 2, 1, 0, 1, 2};
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[3] = {make_words(f, 1), make_words(f, 2), make_words(f, 3)};
+
+	make_function(&layer, r, "layer");
+	record_places(&layer, x, 3);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		replay_at(&layer, x, order[i]);
+	cr_assert_eq(counts_of(&layer).recordings, 3);
+	cr_assert_eq(counts_of(&layer).missed_moved, 2);
+	cr_assert_eq(counts_of(&layer).replay,
+		     sizeof(order) / sizeof(order[0]));
+}
+
+static void refuse_sizes(struct layer *layer, const void *x)
+{
+	for (int i = -4; i <= 4; i += 8) {
+		struct layer_call call = new_call(layer, x, 0);
+
+		call.x.bytes += (size_t)i;
+		FAILS(try_call(layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("under this key");
+	}
+}
+
+RUNNER_PROMISE(runner_inputs, of_another_size_are_refused_between_replays)
+{
+	static const struct philox_input_desc kinds[] = {
+		{.name = "x", .kind = PHILOX_INPUT_STATIC},
+		{.name = "x", .kind = PHILOX_INPUT_COPIED}};
+	uint32_t *x = make_words(f, 1);
+
+	for (size_t i = 0; i < 2; i++) {
+		struct layer layer = make_layer(f, r, i ? "copied" : "static");
+		struct layer_call call;
+
+		make_with_input(&layer, r, i ? "copied" : "static", &kinds[i]);
+		record_places(&layer, &x, 1);
+		for (int k = 0; k < 3; k++) {
+			replay_at(&layer, &x, 0);
+			refuse_sizes(&layer, x);
+			call = new_call(&layer, NULL, 0);
+			FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+			NAMES("is at NULL");
+		}
+	}
+}
+
+/* A recording that is expected next may be gone by then. */
+RUNNER_PROMISE(runner_inputs, whose_recording_was_evicted_are_recorded_again)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[4] = {make_words(f, 1), make_words(f, 2), make_words(f, 3),
+			  make_words(f, 4)};
+	struct philox_function_desc options = layer_options("layer", &layer);
+
+	options.policy.recordings = 2;
+	make_function_of(&layer, r, &options);
+	record_places(&layer, x, 2);
+	for (int i = 0; i < 6; i++)
+		replay_at(&layer, x, i % 2);
+	for (int i = 2; i < 4; i++) {
+		KIND(&layer, x[i], 0, PHILOX_CALL_RECORD);
+		replay_at(&layer, x, i);
+		cr_assert_eq(counts_of(&layer).recordings, 2);
+	}
+	for (int i = 0; i < 6; i++)
+		replay_at(&layer, x, 3 - i % 2);
+	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
+	replay_at(&layer, x, 0);
+}
+
+/* What is copied may be an output, and then no more. */
+RUNNER_PROMISE(runner_inputs, that_are_copied_are_looked_up_in_the_pool)
+{
+	static const struct philox_input_desc copied = {
+		.name = "x", .kind = PHILOX_INPUT_COPIED};
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer source = make_layer(f, r, "source");
+	uint32_t *x = make_words(f, 1);
+	struct layer_call made, call;
+
+	make_with_input(&layer, r, "layer", &copied);
+	make_function(&source, r, "source");
+	made = new_call(&source, x, 0);
+	OK(try_call(&source, &made));
+	record_places(&layer, &x, 1);
+	for (int i = 0; i < 3; i++) {
+		replay_at(&layer, &x, 0);
+		replay_at(&layer, &x, 0);
+		call = new_call(&layer, made.outputs[0].address, 0);
+		OK(try_call(&layer, &call));
+		SAME(read_numbers(f, call.outputs[1].address),
+		     read_numbers(f, made.outputs[0].address), "an output");
+		release_outputs(&layer, &call);
+		call = new_call(&layer, made.outputs[0].address, 0);
+		call.x.id = 7;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("an id is for other memory");
+	}
+	release_outputs(&source, &made);
+	replay_at(&layer, &x, 0);
+	call = new_call(&layer, made.outputs[0].address, 0);
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_STALE);
+}
+
+/* The oldest whose memory is free, also when the other one was used last. */
+RUNNER_PROMISE(runner_inputs, that_have_two_recordings_find_the_older_one)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 1);
+	struct layer_call first = new_call(&layer, x, 0), second = first;
+
+	make_function(&layer, r, "layer");
+	record_places(&layer, &x, 1);
+	replay_at(&layer, &x, 0);
+	replay_at(&layer, &x, 0);
+	OK(try_call(&layer, &first));
+	OK(try_call(&layer, &second));
+	cr_assert_eq(second.call.kind, PHILOX_CALL_RECORD);
+	for (int i = 0; i < 4; i++) {
+		const void *older = first.outputs[0].address;
+		const void *newer = second.outputs[0].address;
+
+		release_outputs(&layer, &first);
+		release_outputs(&layer, &second);
+		replay_at(&layer, &x, 0);
+		OK(try_call(&layer, &first));
+		cr_assert_eq(first.outputs[0].address, older, "round %d", i);
+		for (int k = 0; k < 3; k++) {
+			if (k)
+				release_outputs(&layer, &second);
+			OK(try_call(&layer, &second));
+			cr_assert_eq(second.call.kind, PHILOX_CALL_REPLAY);
+			cr_assert_eq(second.outputs[0].address, newer,
+				     "round %d, %d", i, k);
+		}
+	}
+	release_outputs(&layer, &first);
+	release_outputs(&layer, &second);
+	cr_assert_eq(counts_of(&layer).recordings, 2);
+}
