@@ -324,6 +324,7 @@ static int copy_parts(struct philox_function *function,
 		struct philox_input_desc *input = &function->inputs[i];
 
 		function->automatic |= input->kind == PHILOX_INPUT_AUTOMATIC;
+		function->mutated |= (input->flags & PHILOX_INPUT_MUTATED) != 0;
 		input->name = copy_text(input->name, &failed);
 		input->origin = copy_text(input->origin, &failed);
 	}

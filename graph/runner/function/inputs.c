@@ -260,7 +260,7 @@ int inputs_fixed_moved(const struct recording *recording,
 struct copies {
 	struct philox_function *function;
 	philox_stream stream;
-	uint64_t work;
+	uint64_t most; /* bytes of one of them */
 	struct copies_args args;
 };
 
@@ -269,7 +269,7 @@ static enum philox_status send_copies(struct copies *copies)
 	const struct kernel_call call = {.kernel = KERNEL_COPIES,
 					 .args = &copies->args,
 					 .size = sizeof(copies->args),
-					 .work = copies->work};
+					 .work = copies->most / 16 + 1};
 	enum philox_status status = PHILOX_OK;
 
 	if (copies->args.count)
@@ -280,64 +280,85 @@ static enum philox_status send_copies(struct copies *copies)
 				     "function '%s': ", copies->function->name);
 	copies->function->counts.copies += copies->args.count;
 	copies->args.count = 0;
-	copies->work = 0;
+	copies->most = 0;
 	return PHILOX_OK;
 }
 
-static enum philox_status add_copy(struct copies *copies, void *to,
-				   const void *from, size_t bytes)
+/* As many inputs, from one on, as one kernel copies; returns the next. */
+static size_t add_copies(struct copies *copies, const struct philox_call *call,
+			 void *const *buffers, size_t i)
 {
-	uint64_t work = bytes / 16 + 1;
-	uint64_t place;
+	struct copy_item *item = copies->args.items;
+	struct copy_item *const end = item + COPIES_MAX;
+	uint64_t most = 0;
 
-	if (copies->args.count == COPIES_MAX) {
-		enum philox_status status = send_copies(copies);
+	for (; item < end && i < call->n_inputs; i++) {
+		const struct philox_call_input *input = &call->inputs[i];
 
-		if (status != PHILOX_OK)
-			return status;
+		*item = (struct copy_item){buffers[i], input->address,
+					   input->bytes};
+		if (!buffers[i])
+			continue;
+		most = input->bytes > most ? input->bytes : most;
+		item++;
 	}
-	place = copies->args.count++;
-	copies->args.items[place] = (struct copy_item){to, from, bytes};
-	if (work > copies->work)
-		copies->work = work;
-	return PHILOX_OK;
+	copies->args.count = (uint64_t)(item - copies->args.items);
+	copies->most = most;
+	return i;
 }
 
-static enum philox_status copy_all(struct philox_function *function,
-				   const struct philox_call *call,
-				   void *const *buffers, philox_stream stream,
-				   int back)
+/* The same with those that are mutated, the other way round. */
+static size_t add_back(struct copies *copies, const struct philox_call *call,
+		       void *const *buffers, size_t i)
+{
+	const struct philox_input_desc *inputs = copies->function->inputs;
+
+	for (; copies->args.count < COPIES_MAX && i < call->n_inputs; i++) {
+		const struct philox_call_input *input = &call->inputs[i];
+
+		if (!buffers[i] || !is_mutated(&inputs[i]))
+			continue;
+		copies->args.items[copies->args.count++] = (struct copy_item){
+			input->address, buffers[i], input->bytes};
+		if (input->bytes > copies->most)
+			copies->most = input->bytes;
+	}
+	return i;
+}
+
+static enum philox_status copy_all(
+	struct philox_function *function, const struct philox_call *call,
+	void *const *buffers, philox_stream stream,
+	size_t (*add)(struct copies *copies, const struct philox_call *call,
+		      void *const *buffers, size_t i))
 {
 	struct copies copies;
 	enum philox_status status = PHILOX_OK;
 
 	copies.function = function;
 	copies.stream = stream;
-	copies.work = 0;
+	copies.most = 0;
 	copies.args.count = 0;
-	for (size_t i = 0;
-	     buffers && status == PHILOX_OK && i < function->n_inputs; i++) {
-		void *theirs = call->inputs[i].address;
-
-		if (!buffers[i] || (back && !is_mutated(&function->inputs[i])))
-			continue;
-		status = add_copy(&copies, back ? theirs : buffers[i],
-				  back ? buffers[i] : theirs,
-				  call->inputs[i].bytes);
+	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs;) {
+		i = add(&copies, call, buffers, i);
+		status = send_copies(&copies);
 	}
-	return status == PHILOX_OK ? send_copies(&copies) : status;
+	return status;
 }
 
 enum philox_status inputs_copy_in(struct philox_function *function,
 				  const struct philox_call *call,
 				  void *const *buffers, philox_stream stream)
 {
-	return copy_all(function, call, buffers, stream, 0);
+	return buffers ? copy_all(function, call, buffers, stream, add_copies)
+		       : PHILOX_OK;
 }
 
 enum philox_status inputs_copy_back(struct philox_function *function,
 				    const struct philox_call *call,
 				    void *const *buffers, philox_stream stream)
 {
-	return copy_all(function, call, buffers, stream, 1);
+	return buffers && function->mutated
+		       ? copy_all(function, call, buffers, stream, add_back)
+		       : PHILOX_OK;
 }

@@ -406,6 +406,7 @@ struct philox_function {
 	struct philox_param_desc *params;
 	size_t n_inputs, n_outputs, n_params;
 	int automatic;    /* some inputs are */
+	int mutated;      /* the same */
 	uint64_t replays; /* tried so far: see `verify` of the policy */
 	struct output_slot **spare; /* free slots of each output */
 

@@ -22,6 +22,7 @@ struct busy {
 	size_t values, outputs;
 	int backward;
 	int writes_back; /* the last copied input is mutated */
+	int in_place;    /* the first static input is mutated */
 	int legacy;      /* stream */
 	uint32_t limit;  /* of the policy */
 
@@ -109,6 +110,8 @@ static void describe_busy(struct busy *busy, const char *name)
 	if (busy->writes_back)
 		inputs[n - 1].flags =
 			PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK;
+	if (busy->in_place)
+		inputs[0].flags = PHILOX_INPUT_MUTATED;
 	for (size_t i = 0; i < busy->outputs; i++)
 		outputs[i].name = number(i);
 	for (size_t i = 0; i < busy->values; i++)
@@ -330,6 +333,8 @@ RUNNER_PROMISE(runner_hits, call_the_device_as_a_launch_does_and_to_copy)
 	      2);
 	costs((struct busy){.copied = 200, .writes_back = 1}, f, r, &of_launch,
 	      3);
+	costs((struct busy){.statics = 1, .in_place = 1, .copied = 1}, f, r,
+	      &of_launch, 1);
 }
 
 /* As many times as there are recordings; the last one and the first. */
