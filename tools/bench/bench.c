@@ -104,12 +104,14 @@ static const struct part parts[] = {
 	 "  runner/llama: a step of 32 layers that share a forward and a backward\n"
 	 "  function; launches: of the same graphs; share: of the host's time that\n"
 	 "  the step takes more.\n"
+	 "  each: what one input takes more, beside a copy of its address and size.\n"
 	 "  aim: what a figure should be at most; a ratio above 1 misses it. A hit\n"
-	 "  should take 1000 ns more without an input, 1 ns more for each, as much\n"
-	 "  with many recordings as with one, and as many calls of the device, and\n"
-	 "  one for each 128 copied inputs; the pool of keys 1.05 of the largest; a\n"
-	 "  plan is loaded within 50 ms; a verified replay takes as long as a replay,\n"
-	 "  an eager call and two copies of 4 MiB, each for a comparison.\n",
+	 "  should take 1000 ns more without an input, 3 such copies for each that is\n"
+	 "  static, 10 for each that is copied, as much with many recordings as with\n"
+	 "  one, and as many calls of the device, and one for each 128 copied inputs;\n"
+	 "  the pool of keys 1.05 of the largest; a plan is loaded within 50 ms; a\n"
+	 "  verified replay takes as long as a replay, an eager call and two copies\n"
+	 "  of 4 MiB, each for a comparison.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"ranks", "digests that ranks compare",
 	 "  ranks/digest: philox_context_rank_digest() of 2000 regions of 20 operators with\n"

@@ -240,8 +240,9 @@ runner_part()
 			("outputs", (1, 8)))
 		for n in counts for figure in ("call", "replay")) and
 	have("runner/inputs/0/more", "aim")[0]["peer_value"] == 1000 and
-	all(have(f"runner/inputs/{n}/each", "aim")[0]["peer_value"] == 1
-		for n in (100, 10000)) and
+	all(have(f"runner/{of}/each", "copy of 16 bytes")[0]["peer_value"] > 0
+		for of in ("inputs/100", "inputs/10000", "copied/128",
+			"copied/200")) and
 	all(have(f"runner/recordings/{n}/call", "of 1")[0]["ratio"] > 0
 		for n in (10, 100, 1000)) and
 	all(have(f"runner/record/{n}", "capture")[0]["ratio"] > 0
@@ -256,7 +257,7 @@ runner_part()
 	have("runner/verify/replay", "eager")[0]["ratio"] > 0 and
 	have("runner/verify/verified", "replay")[0]["ratio"] > 0 and
 	have("runner/verify/verified", "aim")[0]["ratio"] > 0 and
-	len(rows) == 94' && runner_counts
+	len(rows) == 96' && runner_counts
 }
 
 runner_counts()

@@ -6,6 +6,8 @@
  * turns, with launches of the same graphs, so that differences are of one run.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "tools/bench/runner/runner.h"
 #include "tools/cli/cli.h"
 
@@ -13,7 +15,7 @@
 #define COUNTED    20     /* calls of which the device's calls are counted */
 #define MEMBERS    4      /* of a family, at most */
 #define AIM        1000.0 /* nanoseconds that a hit may take more */
-#define AIM_INPUT  1.0    /* and for each static input */
+#define COPY_TIME  2e6    /* nanoseconds of a round of copies, about */
 #define FEW_INPUTS 10     /* of which one is not seen in the noise */
 
 enum family { INPUTS, RECORDINGS, COPIED, VALUES, OUTPUTS, FAMILIES };
@@ -49,9 +51,15 @@ static const char *hit_name(enum family family, size_t i, int figure)
 			  families[family].counts[i], figures[figure]);
 }
 
-static const char *each_name(uint32_t count)
+static const char *each_name(enum family family, uint32_t count)
 {
-	return bench_name("runner/inputs/%u/each", count);
+	return bench_name("runner/%s/%u/each", families[family].name, count);
+}
+
+/* Whether there are so many that one of them is not lost in the noise. */
+static int has_each(enum family family, uint32_t count)
+{
+	return (family == INPUTS || family == COPIED) && count >= FEW_INPUTS;
 }
 
 static struct runner_bed new_bed(struct bench *bench, enum family family,
@@ -142,6 +150,49 @@ static int race_hits(struct hits *hits)
 	return take_figures(hits, racers);
 }
 
+/* --- copies of what says where inputs are ----------------------------------- */
+
+/* Address and size of an input of a call. */
+enum { PLACE = 16 };
+
+struct places {
+	const struct philox_call_input *in;
+	char (*to)[PLACE];
+	uint32_t n;
+	int times;
+};
+
+static int copy_places(void *user, double *figures)
+{
+	const struct places *places = user;
+	double start = bench_now();
+
+	for (int k = 0; k < places->times; k++) {
+		for (uint32_t i = 0; i < places->n; i++)
+			memcpy(places->to[i], &places->in[i], PLACE);
+		__asm__ volatile("" ::"r"(places->to) : "memory");
+	}
+	figures[0] = (bench_now() - start) / places->times / places->n;
+	return 0;
+}
+
+/* Nanoseconds of one of `n` copies, beside which an input is seen. */
+static double copy_time(const struct hits *hits, size_t i)
+{
+	const uint32_t n = families[hits->family].counts[i];
+	struct places places = {.in = hits->beds[i].in,
+				.to = calloc(n, PLACE),
+				.n = n,
+				.times = (int)(COPY_TIME / n)};
+	double time = 0;
+
+	if (places.to)
+		bench_rounds(hits->bench->quick ? 1 : BENCH_ROUNDS, 1,
+			     copy_places, &places, &time);
+	free(places.to);
+	return time;
+}
+
 /* --- rows ----------------------------------------------------------------- */
 
 /* What a call takes more than a launch of the same graph. */
@@ -161,7 +212,24 @@ static void print_figure(const struct hits *hits, size_t i, int figure)
 				    .peer_value = hits->of[i][LAUNCH][figure]});
 }
 
-/* Beside the aim, if there is one: without an input, and for each of many. */
+/* What each of many inputs takes, beside a copy of where one is. */
+static void print_each(const struct hits *hits, size_t i)
+{
+	const uint32_t *counts = families[hits->family].counts;
+	const uint32_t more = counts[i] - counts[0];
+	struct bench_row row = {.name = each_name(hits->family, counts[i]),
+				.value = (more_of(hits, i) - more_of(hits, 0)) /
+					 more,
+				.unit = units[MORE],
+				.peer = "copy of 16 bytes"};
+
+	if (!bench_wants(hits->bench, row.name))
+		return;
+	row.peer_value = copy_time(hits, i);
+	bench_print_wanted(hits->bench, &row);
+}
+
+/* Beside the aim, if there is one: without an input. */
 static void print_more(const struct hits *hits, size_t i)
 {
 	const uint32_t count = families[hits->family].counts[i];
@@ -173,13 +241,8 @@ static void print_more(const struct hits *hits, size_t i)
 				.peer_value = AIM};
 
 	bench_print_wanted(hits->bench, &row);
-	if (hits->family != INPUTS || count < FEW_INPUTS)
-		return;
-	row.name = each_name(count);
-	row.value = (row.value - more_of(hits, 0)) / count;
-	row.peer = "aim";
-	row.peer_value = AIM_INPUT;
-	bench_print_wanted(hits->bench, &row);
+	if (has_each(hits->family, count))
+		print_each(hits, i);
 }
 
 /* As much with many recordings as with one? */
@@ -240,8 +303,8 @@ static int family_is_wanted(const struct bench *bench, size_t place)
 		for (int figure = 0; figure < FIGURES; figure++)
 			if (bench_wants(bench, hit_name(family, i, figure)))
 				return 1;
-		if (family == INPUTS && count >= FEW_INPUTS &&
-		    bench_wants(bench, each_name(count)))
+		if (has_each(family, count) &&
+		    bench_wants(bench, each_name(family, count)))
 			return 1;
 	}
 	return 0;
