@@ -118,8 +118,8 @@ static enum philox_status attach(struct capture *capture,
 {
 	enum philox_status status;
 
-	status = lifeline_attach(capture_device(capture), capture->native,
-				 &capture->lifeline);
+	status = lifeline_attach(capture_device(capture), capture->native, NULL,
+				 NULL, &capture->lifeline);
 	if (status != PHILOX_OK)
 		return status;
 	status = add_head_node(capture, tips);
@@ -423,22 +423,82 @@ enum philox_status capture_quiet(const struct capture *capture)
 struct lifeline {
 	atomic_int references;
 	atomic_int gone; /* the native graph and its execs are destroyed */
+	struct lifelines *list; /* or NULL */
+	struct lifeline *next;  /* in it, that went before */
+	void *record;           /* NULL: it was put */
 };
 
-void lifeline_put(struct lifeline *lifeline)
+struct lifelines {
+	atomic_size_t holders; /* its maker, and native graphs */
+	_Atomic(struct lifeline *) gone; /* the newest of them */
+};
+
+static void drop_reference(struct lifeline *lifeline)
 {
 	if (atomic_fetch_sub(&lifeline->references, 1) == 1)
 		free(lifeline);
+}
+
+void lifeline_put(struct lifeline *lifeline)
+{
+	lifeline->record = NULL;
+	drop_reference(lifeline);
+}
+
+struct lifelines *lifelines_create(void)
+{
+	struct lifelines *list = calloc(1, sizeof(*list));
+
+	if (list)
+		atomic_init(&list->holders, 1);
+	return list;
+}
+
+void lifelines_see(struct lifelines *list, void (*gone)(void *record))
+{
+	struct lifeline *lifeline = NULL, *next;
+
+	if (atomic_load_explicit(&list->gone, memory_order_relaxed))
+		lifeline = atomic_exchange(&list->gone, NULL);
+	for (; lifeline; lifeline = next) {
+		next = lifeline->next;
+		if (lifeline->record)
+			gone(lifeline->record);
+		drop_reference(lifeline);
+	}
+}
+
+/* The last holder is alone; nobody has a record any more. */
+void lifelines_put(struct lifelines *list)
+{
+	if (!list || atomic_fetch_sub(&list->holders, 1) != 1)
+		return;
+	lifelines_see(list, NULL);
+	free(list);
+}
+
+/* The list has the graph's reference from now on. */
+static void list_gone(struct lifelines *list, struct lifeline *lifeline)
+{
+	lifeline->next = atomic_load(&list->gone);
+	while (!atomic_compare_exchange_weak(&list->gone, &lifeline->next,
+					     lifeline))
+		;
+	lifelines_put(list);
 }
 
 /* Runs when the native graph is gone, on any thread: calls no device. */
 static void release_lifeline(void *object)
 {
 	struct lifeline *lifeline = object;
+	struct lifelines *list = lifeline->list;
 
 	atomic_store(&lifeline->gone, 1);
 	atomic_fetch_add(&lifelines_gone, 1);
-	lifeline_put(lifeline);
+	if (list)
+		list_gone(list, lifeline);
+	else
+		drop_reference(lifeline);
 }
 
 int lifeline_is_gone(const struct lifeline *lifeline)
@@ -448,6 +508,7 @@ int lifeline_is_gone(const struct lifeline *lifeline)
 
 enum philox_status lifeline_attach(struct philox_device *device,
 				   philox_native_graph native,
+				   struct lifelines *list, void *record,
 				   struct lifeline **out)
 {
 	struct lifeline *lifeline = calloc(1, sizeof(*lifeline));
@@ -457,11 +518,17 @@ enum philox_status lifeline_attach(struct philox_device *device,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a capture");
 	atomic_init(&lifeline->references, 2); /* ours and the graph's */
+	lifeline->list = list;
+	lifeline->record = record;
+	if (list)
+		atomic_fetch_add(&list->holders, 1);
 	status =
 		device_graph_retain(device, native, release_lifeline, lifeline);
-	if (status != PHILOX_OK)
-		free(lifeline);
-	else
+	if (status == PHILOX_OK) {
 		*out = lifeline;
+	} else {
+		lifelines_put(list);
+		free(lifeline);
+	}
 	return status;
 }

@@ -27,11 +27,30 @@
 struct lifeline;
 
 /*
+ * Of many lifelines a later call need not ask each: those that have a list are
+ * put there as they go, without a lock. It lives as long as its maker, and as the
+ * last native graph that may put something there.
+ */
+struct lifelines;
+
+/*
+ * lifelines_create() makes a list; NULL: no memory. lifelines_put() ends it for
+ * its maker. lifelines_see() calls `gone` for the record of each lifeline that
+ * went since the last call, unless that was put: with the lock under which they
+ * are put.
+ */
+struct lifelines *lifelines_create(void);
+void lifelines_put(struct lifelines *list);
+void lifelines_see(struct lifelines *list, void (*gone)(void *record));
+
+/*
  * lifeline_attach() makes one and gives its other reference to a native graph,
- * which may be in capture: ERROR_MEMORY, those of device_graph_retain().
+ * which may be in capture: ERROR_MEMORY, those of device_graph_retain(). The
+ * list may be NULL; `record` is what lifelines_see() tells of it.
  */
 enum philox_status lifeline_attach(struct philox_device *device,
 				   philox_native_graph native,
+				   struct lifelines *list, void *record,
 				   struct lifeline **lifeline);
 
 /* lifeline_put() gives our reference up. */

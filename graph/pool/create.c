@@ -85,15 +85,10 @@ static enum philox_status create_blocks(struct philox_pool *pool,
 static void free_pool(struct philox_pool *pool)
 {
 	struct philox_pool_session *session;
-	struct pool_capture *capture;
 
-	while ((capture = pool->captures)) {
-		pool->captures = capture->next;
-		ranges_finish(&capture->writes);
-		free(capture->steps.items);
-		lifeline_put(capture->lifeline);
-		free(capture);
-	}
+	pool_forget_captures(pool);
+	lifelines_put(pool->gone);
+	map_finish(&pool->by_id);
 	free(pool->session);
 	for (size_t i = 0; i < POOL_ENDED; i++)
 		free(pool->ended[i]);
@@ -112,6 +107,12 @@ static void free_pool(struct philox_pool *pool)
 	free(pool);
 }
 
+static enum philox_status no_memory(const char *name)
+{
+	return status_set(PHILOX_ERROR_MEMORY, "pool '%s': no memory for it",
+			  name);
+}
+
 static enum philox_status make_pool(struct philox_context *context,
 				    const struct philox_pool_desc *options,
 				    struct philox_pool **out)
@@ -120,8 +121,7 @@ static enum philox_status make_pool(struct philox_context *context,
 	enum philox_status status;
 
 	if (!pool)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "pool '%s': no memory for it", options->name);
+		return no_memory(options->name);
 	pool->context = context;
 	pool->flags = options->flags;
 	pool->range = options->range;
@@ -132,11 +132,14 @@ static enum philox_status make_pool(struct philox_context *context,
 	if (options->flags & PHILOX_POOL_UNMAP)
 		pool->unmap = pool_unmap_now;
 	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
-	status = philox_event_create(context->device, &pool->event);
+	pool->gone = lifelines_create();
+	status = pool->gone ? philox_event_create(context->device, &pool->event)
+			    : no_memory(options->name);
 	if (status == PHILOX_OK)
 		status = create_blocks(pool, options);
 	if (status != PHILOX_OK) {
 		philox_event_destroy(context->device, pool->event);
+		lifelines_put(pool->gone);
 		free(pool);
 		return status;
 	}
@@ -359,16 +362,6 @@ static void see_pinned(void *user, const struct pool_extent *extent)
 		pinned->bytes += extent->bytes;
 }
 
-static uint64_t count_graphs(const struct philox_pool *pool)
-{
-	const struct pool_capture *capture = pool->captures;
-	uint64_t n = 0;
-
-	for (; capture; capture = capture->next)
-		n += capture->kept;
-	return n;
-}
-
 void pool_count(struct philox_pool *pool, struct philox_pool_stats *stats)
 {
 	struct pinned pinned = {.newest = pool_pinned(pool)};
@@ -386,7 +379,7 @@ void pool_count(struct philox_pool *pool, struct philox_pool_stats *stats)
 		.mapped_peak = figures.mapped_peak,
 		.live_peak = figures.live_peak,
 		.blocks = figures.blocks,
-		.graphs = count_graphs(pool),
+		.graphs = pool->n_kept,
 		.allocations = figures.allocations,
 		.frees = figures.frees,
 		.growths = figures.growths,

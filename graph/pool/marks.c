@@ -109,15 +109,6 @@ void pool_mark_grown(struct philox_pool *pool)
 
 /* --- restores --------------------------------------------------------------- */
 
-static int has_graphs(const struct philox_pool *pool)
-{
-	const struct pool_capture *capture = pool->captures;
-
-	while (capture && !capture->kept)
-		capture = capture->next;
-	return capture != NULL;
-}
-
 /* Without memory for what may be used nothing is refused any more. */
 static void put_away(void *user, const struct pool_block *block)
 {
@@ -141,7 +132,7 @@ static void take_back(void *user, const struct pool_block *block)
 
 void pool_mark_put_away(struct philox_pool *pool)
 {
-	if (pool->marked && !pool->runner && has_graphs(pool))
+	if (pool->marked && !pool->runner && pool->n_kept)
 		pool_walk_blocks(pool->blocks, put_away, pool);
 }
 

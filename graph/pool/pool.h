@@ -10,6 +10,7 @@
 #include "graph/capture/capture.h"
 #include "graph/capture/context.h"
 #include "lib/base/base.h"
+#include "lib/containers/map.h"
 #include "lib/containers/ranges.h"
 #include "lib/text/text.h"
 
@@ -78,13 +79,15 @@ struct pool_steps {
 
 /* A capture that had a session in a pool. */
 struct pool_capture {
-	struct pool_capture *next; /* in the pool, newest first */
+	struct pool_capture *next, *newer; /* in the pool, newest first */
+	struct pool_capture *next_over;    /* of those that may be over */
 	struct philox_pool *pool;
 	uint64_t id;
 	uint64_t seen; /* the newest extent at the end of its session */
 	int kept;      /* its session ended well */
 	int released;  /* it failed, or nothing can be left of its graph: known
 			  before the device says so */
+	int over;      /* it is in the list of those */
 	int shown;     /* the caller has native handles of its graph */
 	int writes_all;       /* there was no memory for `writes` */
 	struct ranges writes; /* of a pool that fills: what launches may write */
@@ -141,6 +144,10 @@ struct philox_pool {
 	struct philox_pool_session *ended[POOL_ENDED]; /* the latest */
 	uint64_t n_ended;                              /* ever */
 	struct pool_capture *captures;
+	struct pool_capture *over; /* those that may be: see pool_reap() */
+	struct lifelines *gone;    /* of captures */
+	struct map by_id;          /* captures, by the device's ids */
+	size_t n_kept;             /* of them */
 
 	philox_event event; /* at the end of the last launch or warm-up */
 	philox_stream last_stream; /* its stream */
@@ -326,8 +333,14 @@ void pool_settle(struct philox_pool *pool);
 struct pool_capture *pool_capture_of(const struct philox_pool *pool,
 				     uint64_t id);
 
-/* pool_reap() forgets captures whose graphs are gone. */
+/*
+ * pool_reap() forgets captures whose graphs are gone: it looks at those alone
+ * that pool_note_over() was told of, which have no graph any more or were
+ * released, or whose lifelines went. pool_forget_captures() ends all.
+ */
 void pool_reap(struct philox_pool *pool);
+void pool_note_over(struct pool_capture *capture);
+void pool_forget_captures(struct philox_pool *pool);
 
 /* pool_pinned() returns the newest extent that a living graph may use. */
 uint64_t pool_pinned(const struct philox_pool *pool);

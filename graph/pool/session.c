@@ -66,46 +66,88 @@ static int is_gone(const struct pool_capture *capture)
 	return capture->released || lifeline_is_gone(capture->lifeline);
 }
 
+static void enlist_capture(struct philox_pool *pool,
+			   struct pool_capture *capture)
+{
+	capture->next = pool->captures;
+	if (pool->captures)
+		pool->captures->newer = capture;
+	pool->captures = capture;
+	map_put(&pool->by_id, capture->id, capture);
+}
+
+static void forget_capture(struct pool_capture *capture)
+{
+	struct philox_pool *pool = capture->pool;
+
+	if (capture->newer)
+		capture->newer->next = capture->next;
+	else
+		pool->captures = capture->next;
+	if (capture->next)
+		capture->next->newer = capture->newer;
+	map_remove(&pool->by_id, capture->id, capture);
+	pool->n_kept -= (size_t)capture->kept;
+	ranges_finish(&capture->writes);
+	free(capture->steps.items);
+	lifeline_put(capture->lifeline);
+	free(capture);
+}
+
+void pool_forget_captures(struct philox_pool *pool)
+{
+	while (pool->captures)
+		forget_capture(pool->captures);
+	pool->over = NULL;
+}
+
+/* What has a graph is told again when that goes. */
+void pool_note_over(struct pool_capture *capture)
+{
+	struct philox_pool *pool = capture->pool;
+
+	if (capture->over || capture->graph || !is_gone(capture))
+		return;
+	capture->over = 1;
+	capture->next_over = pool->over;
+	pool->over = capture;
+}
+
+static void note_gone(void *capture)
+{
+	pool_note_over(capture);
+}
+
 void pool_reap(struct philox_pool *pool)
 {
-	struct pool_capture **link = &pool->captures, *capture;
+	struct pool_capture **link = &pool->over, *capture;
 
+	lifelines_see(pool->gone, note_gone);
 	while ((capture = *link)) {
-		if (capture->graph || !is_gone(capture) ||
-		    (pool->session && pool->session->capture == capture)) {
-			link = &capture->next;
+		if (pool->session && pool->session->capture == capture) {
+			link = &capture->next_over;
 			continue;
 		}
-		*link = capture->next;
-		ranges_finish(&capture->writes);
-		free(capture->steps.items);
-		lifeline_put(capture->lifeline);
-		free(capture);
+		*link = capture->next_over;
+		capture->over = 0;
+		if (!capture->graph)
+			forget_capture(capture);
 	}
 	pool_mark_no_graphs(pool);
 }
 
+/* Captures come one after the other: the newest has seen what all have. */
 uint64_t pool_pinned(const struct philox_pool *pool)
 {
-	const struct pool_capture *capture = pool->captures;
-	uint64_t newest = 0;
-
 	if (pool->session)
 		return pool_newest(pool->blocks);
-	for (; capture; capture = capture->next)
-		if (capture->seen > newest)
-			newest = capture->seen;
-	return newest;
+	return pool->captures ? pool->captures->seen : 0;
 }
 
 struct pool_capture *pool_capture_of(const struct philox_pool *pool,
 				     uint64_t id)
 {
-	struct pool_capture *capture = pool->captures;
-
-	while (capture && capture->id != id)
-		capture = capture->next;
-	return capture;
+	return map_value(&pool->by_id, id);
 }
 
 /* --- ending, with the pool's lock ------------------------------------------ */
@@ -183,20 +225,21 @@ static enum philox_status join_capture(struct philox_pool *pool,
 				  " had its session",
 				  pool->name, info->id);
 	capture = calloc(1, sizeof(*capture));
-	if (!capture)
+	if (!capture || !map_reserve(&pool->by_id, pool->by_id.count + 1)) {
+		free(capture);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "pool '%s': no memory for a session",
 				  pool->name);
-	status = lifeline_attach(pool_device(pool), info->graph,
-				 &capture->lifeline);
+	}
+	status = lifeline_attach(pool_device(pool), info->graph, pool->gone,
+				 capture, &capture->lifeline);
 	if (status != PHILOX_OK) {
 		free(capture);
 		return status_prefix(status, "pool '%s': ", pool->name);
 	}
 	capture->pool = pool;
 	capture->id = info->id;
-	capture->next = pool->captures;
-	pool->captures = capture;
+	enlist_capture(pool, capture);
 	pool_filled_capture(capture);
 	*out = capture;
 	return PHILOX_OK;
@@ -367,8 +410,10 @@ static enum philox_status close_session(struct philox_pool *pool,
 		undo_session(pool);
 		return PHILOX_OK;
 	}
-	if (session->capture)
+	if (session->capture) {
 		session->capture->kept = 1;
+		pool->n_kept++;
+	}
 	end_blocks(pool, 0);
 	journal_end(pool, 0);
 	return PHILOX_OK;

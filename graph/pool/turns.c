@@ -95,6 +95,7 @@ void pools_detach(struct pool_capture **pools, int gone)
 		*pools = capture->sibling;
 		capture->graph = NULL;
 		capture->released |= gone;
+		pool_note_over(capture);
 		pthread_mutex_unlock(&pool->lock);
 	}
 }
@@ -115,6 +116,7 @@ static enum philox_status visit_drop(struct philox_pool *pool, void *with)
 	if (!capture)
 		return PHILOX_OK;
 	capture->released = 1;
+	pool_note_over(capture);
 	pool_settle(pool);
 	return PHILOX_OK;
 }
