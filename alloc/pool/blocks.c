@@ -4,17 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include "alloc/pool/inner.h"
+#include "lib/containers/array.h"
 #include "lib/containers/slab.h"
 
-int blocks_init(struct blocks *blocks)
+const struct owner no_owner;
+
+void blocks_init(struct blocks *blocks)
 {
 	*blocks = (struct blocks){0};
 	slab_init(&blocks->records, sizeof(struct block));
 	slab_init(&blocks->nodes, sizeof(struct index_node));
 	slab_init(&blocks->bins, sizeof(struct bins));
-	/* Zero pages of the system: those of owners who are not cost nothing */
-	blocks->owners = calloc(POOL_OWNERS_MAX, sizeof(*blocks->owners));
-	return blocks->owners != NULL;
+}
+
+int blocks_know_owners(struct blocks *blocks, uint32_t end)
+{
+	if (end > blocks->owners_room &&
+	    !array_grow(&blocks->owners, blocks->owners_room,
+			end - blocks->owners_room, sizeof(*blocks->owners)))
+		return 0;
+	if (end > blocks->owners_room)
+		blocks->owners_room = end;
+	return 1;
 }
 
 void blocks_finish(struct blocks *blocks)
@@ -28,13 +39,17 @@ void blocks_finish(struct blocks *blocks)
 
 void blocks_clear(struct blocks *blocks)
 {
-	struct blocks empty = {.records = blocks->records,
+	struct blocks empty = {.in_use = blocks->in_use,
+			       .records = blocks->records,
 			       .nodes = blocks->nodes,
 			       .bins = blocks->bins,
 			       .live = blocks->live,
-			       .owners = blocks->owners};
+			       .owners = blocks->owners,
+			       .owners_room = blocks->owners_room};
 
-	memset(blocks->owners, 0, blocks->owners_end * sizeof(*blocks->owners));
+	if (blocks->owners_end)
+		memset(blocks->owners, 0,
+		       blocks->owners_end * sizeof(*blocks->owners));
 	slab_clear(&empty.records);
 	slab_clear(&empty.nodes);
 	slab_clear(&empty.bins);
@@ -77,6 +92,8 @@ static void enter_free(struct blocks *blocks, struct block *block)
 	if (!owner->units) {
 		owner->bins = take_bins(blocks);
 		blocks->n_owners++;
+		if (blocks->in_use)
+			numbers_put(blocks->in_use, block->owner);
 	}
 	if (!blocks->is_held)
 		bins_put(owner->bins, &blocks->nodes, block);
@@ -101,6 +118,8 @@ static void leave_free(struct blocks *blocks, struct block *block)
 	give_bins(blocks, owner->bins);
 	owner->bins = NULL;
 	blocks->n_owners--;
+	if (blocks->in_use && !owner->is_held)
+		numbers_remove(blocks->in_use, block->owner);
 }
 
 void blocks_hold(struct blocks *blocks)
@@ -224,9 +243,9 @@ void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
 	struct bins_cursor cursor;
 	struct block *block;
 
-	if (from == to || from >= POOL_OWNERS_MAX || to >= POOL_OWNERS_MAX)
+	if (from == to || to >= blocks->owners_room)
 		return;
-	while (blocks->owners[from].units) {
+	while (owner_of(blocks, from)->units) {
 		block = bins_first(blocks->owners[from].bins, &cursor);
 		leave_free(blocks, block);
 		block->owner = to;

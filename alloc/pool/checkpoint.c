@@ -191,7 +191,11 @@ static enum philox_status check_free_memory(const struct plan *plan,
 					    uint32_t owner)
 {
 	const struct blocks *blocks = &plan->pool->blocks;
+	size_t fine = owner_of(blocks, POOL_SHARED)->units != 0;
 
+	fine += owner != POOL_SHARED && owner_of(blocks, owner)->units;
+	if (blocks->n_owners == fine)
+		return PHILOX_OK;
 	for (uint32_t i = POOL_SHARED + 1; i < blocks->owners_end; i++)
 		if (i != owner && blocks->owners[i].units)
 			return status_set(

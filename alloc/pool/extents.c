@@ -88,9 +88,10 @@ static int try_gap(const struct extents *extents, const struct blocks *blocks,
 static int find_gap(const struct extents *extents, const struct blocks *blocks,
 		    const struct fit_need *need, struct growth *growth)
 {
-	struct index_cursor cursor = index_first(&extents->by_place);
+	struct index_cursor cursor = index_at_least(
+		&extents->by_place, (struct index_key){extents->whole, 0});
 	const struct extent *extent;
-	uint64_t gap = 0, gap_end;
+	uint64_t gap = extents->whole, gap_end;
 
 	for (;; cursor = index_next(cursor)) {
 		extent = cursor.leaf ? index_value(cursor) : NULL;
@@ -108,15 +109,8 @@ static int find_gap(const struct extents *extents, const struct blocks *blocks,
 static int find_segment(const struct extents *extents,
 			const struct fit_need *need, struct growth *growth)
 {
-	struct index_cursor cursor = index_first(&extents->by_place);
-	const struct extent *extent;
-	uint32_t segment = 0;
+	const uint32_t segment = numbers_missing(&extents->segments);
 
-	for (; cursor.leaf; cursor = index_next(cursor), segment++) {
-		extent = index_value(cursor);
-		if (place_segment(extent->place) != segment)
-			break;
-	}
 	return segment < SEGMENTS_MAX &&
 	       take_size(extents, place_of(segment, 0),
 			 fit_place(need, 0) + need->units, UINT64_MAX, growth);
@@ -168,6 +162,38 @@ static void widen_span(struct range *span, uintptr_t begin, size_t bytes)
 		span->end = begin + bytes;
 }
 
+/* From an extent on that was mapped at the end of what is whole. */
+static void extend_whole(struct extents *extents)
+{
+	struct index_cursor cursor = index_at_least(
+		&extents->by_place, (struct index_key){extents->whole, 0});
+	const struct extent *extent;
+
+	for (; cursor.leaf; cursor = index_next(cursor)) {
+		extent = index_value(cursor);
+		if (extent->place != extents->whole)
+			return;
+		extents->whole = extent_end(extent);
+	}
+}
+
+static void enter_place(struct extents *extents, const struct extent *extent)
+{
+	if (extents->kind == EXTENTS_PLAIN)
+		numbers_put(&extents->segments, place_segment(extent->place));
+	else if (extent->place == extents->whole)
+		extend_whole(extents);
+}
+
+static void leave_place(struct extents *extents, const struct extent *extent)
+{
+	if (extents->kind == EXTENTS_PLAIN)
+		numbers_remove(&extents->segments,
+			       place_segment(extent->place));
+	else if (extent->place < extents->whole)
+		extents->whole = extent->place;
+}
+
 static void enter_extent(struct extents *extents, struct blocks *blocks,
 			 struct extent *extent)
 {
@@ -175,6 +201,7 @@ static void enter_extent(struct extents *extents, struct blocks *blocks,
 		     extent);
 	index_insert(&extents->by_address, &blocks->nodes, address_key(extent),
 		     extent);
+	enter_place(extents, extent);
 	widen_span(&extents->span, (uintptr_t)extent->address,
 		   extent->units * POOL_UNIT);
 	blocks->n_extents++;
@@ -192,6 +219,7 @@ static void leave_extent(struct extents *extents, struct blocks *blocks,
 {
 	index_remove(&extents->by_place, &blocks->nodes, place_key(extent));
 	index_remove(&extents->by_address, &blocks->nodes, address_key(extent));
+	leave_place(extents, extent);
 	blocks->n_extents--;
 	if (extent->older)
 		extent->older->newer = extent->newer;
@@ -219,7 +247,10 @@ static enum philox_status grow_by(struct extents *extents,
 	struct extent *extent = calloc(1, sizeof(*extent));
 	enum philox_status status;
 
-	if (!extent || !blocks_reserve(blocks, 2, 0, 1)) {
+	if (!extent || !blocks_reserve(blocks, 2, 0, 1) ||
+	    (extents->kind == EXTENTS_PLAIN &&
+	     !numbers_reserve(&extents->segments,
+			      place_segment(growth->place) + 1))) {
 		free(extent);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to record an extent");
@@ -565,5 +596,6 @@ void extents_finish(struct extents *extents)
 		memory_unmap(extents, extent);
 		free(extent);
 	}
+	numbers_finish(&extents->segments);
 	memory_release(extents);
 }

@@ -138,8 +138,9 @@ static void search_runs(const struct owner *owner, const struct fit_need *need,
 
 static size_t owner_blocks(const struct blocks *blocks, uint32_t owner)
 {
-	return blocks->owners[owner].units ? blocks->owners[owner].bins->count
-					   : 0;
+	return owner_of(blocks, owner)->units
+		       ? blocks->owners[owner].bins->count
+		       : 0;
 }
 
 /* A run of several owners has blocks of one who is not the richest in them. */
@@ -154,7 +155,7 @@ static void search_all_runs(const struct blocks *blocks,
 		if (owner_blocks(blocks, need->owners[i]) >
 		    owner_blocks(blocks, need->owners[most]))
 			most = i;
-		units += blocks->owners[need->owners[i]].units;
+		units += owner_of(blocks, need->owners[i])->units;
 	}
 	for (uint32_t i = 0; units >= need->units && i < need->n_owners; i++)
 		if (i != most && owner_blocks(blocks, need->owners[i]))
@@ -170,7 +171,7 @@ int fit_find(const struct blocks *blocks, const struct fit_need *need,
 	struct best best = {0};
 
 	for (uint32_t i = 0; i < need->n_owners; i++)
-		search_owner(&blocks->owners[need->owners[i]], need, tail_place,
+		search_owner(owner_of(blocks, need->owners[i]), need, tail_place,
 			     &best);
 	if (!best.units)
 		search_all_runs(blocks, need, tail_place, &best);

@@ -11,6 +11,7 @@
 #include "lib/containers/btree.h"
 #include "lib/containers/intern.h"
 #include "lib/containers/map.h"
+#include "lib/containers/numbers.h"
 #include "lib/containers/slab.h"
 
 /* --- block: a block of a pool, live or free ------------------------------- */
@@ -119,6 +120,7 @@ const char *bins_check(const struct bins *bins, size_t *nodes);
 struct owner {
 	struct bins *bins; /* NULL: it has no memory */
 	uint64_t units;
+	int is_held; /* see pool_hold_owner() */
 };
 
 /* Up to these numbers there is room for all that blocks_reserve() sees to. */
@@ -133,8 +135,10 @@ struct blocks {
 	struct block *first, *last;
 	struct map live;             /* by place */
 	struct index starts;         /* by chunk: the first that begins there */
-	struct owner *owners;        /* POOL_OWNERS_MAX */
+	struct owner *owners;        /* those below owners_room */
+	uint32_t owners_room;
 	uint32_t owners_end;         /* those from here on never had memory */
+	struct number_set *in_use;      /* owners; NULL: nobody asks */
 	size_t n_owners;             /* that have memory */
 	size_t n_free;               /* blocks */
 	size_t n_extents;            /* in two indexes that share the nodes */
@@ -145,7 +149,7 @@ struct blocks {
 	int is_held; /* see blocks_hold() */
 };
 
-int blocks_init(struct blocks *blocks); /* 0: no memory */
+void blocks_init(struct blocks *blocks);
 void blocks_finish(struct blocks *blocks);
 void blocks_clear(struct blocks *blocks); /* as if new */
 
@@ -172,11 +176,23 @@ struct block *blocks_release(struct blocks *blocks, struct block *block,
 void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 			     uint32_t owner);
 
+/* Makes room for the owners below `end`; 0: no memory. */
+int blocks_know_owners(struct blocks *blocks, uint32_t end);
+
+extern const struct owner no_owner;
+
+/* One that there is no room for has no memory. */
+static inline const struct owner *owner_of(const struct blocks *blocks,
+					   uint32_t owner)
+{
+	return owner < blocks->owners_room ? &blocks->owners[owner] : &no_owner;
+}
+
 /* Units of the largest block of an owner; 0: none. */
 static inline uint64_t owner_largest(const struct blocks *blocks,
 				     uint32_t owner)
 {
-	return blocks->owners[owner].units
+	return owner_of(blocks, owner)->units
 		       ? bins_largest(blocks->owners[owner].bins)
 		       : 0;
 }
@@ -315,6 +331,8 @@ struct extents {
 	char *base;           /* the same, aligned; its first unit is place 0 */
 	uint64_t range;       /* units from there on */
 	struct index by_place, by_address;
+	struct number_set segments; /* PLAIN: that there are */
+	uint64_t whole; /* else: what is mapped from place 0 on without a gap */
 	struct range span; /* see pool_span() */
 	struct extent *oldest, *newest;
 	uint64_t last_number;
@@ -386,7 +404,8 @@ enum philox_status memory_unmap(struct extents *extents, struct extent *extent);
 
 /* --- inner: what a pool consists of --------------------------------------- */
 
-#define RECENT_COUNT 4096 /* a power of two */
+#define RECENT_COUNT 4096 /* at most; powers of two */
+#define RECENT_LEAST 16
 
 /* A block that was freed: what its memory is called when it is freed again. */
 struct recent {
@@ -421,6 +440,7 @@ struct pool {
 	uint64_t margin; /* units */
 	struct extents extents;
 	struct blocks blocks;
+	struct number_set owners; /* that are in use */
 	struct map ids; /* of pool_is_live(), while it runs; always has room */
 	struct shared *shared;
 	struct tags *tags; /* of `shared` */
@@ -431,7 +451,8 @@ struct pool {
 	uint64_t allocations, frees, restores, undone;
 	uint64_t unmapped; /* extents, by pool_unmap() */
 	unsigned skipped;  /* checks; see alloc/pool/inner.h */
-	struct recent recent[RECENT_COUNT];
+	struct recent *recent; /* by the hash of the place */
+	uint32_t n_recent;     /* a power of two, or 0 */
 };
 
 /* --- record: blocks as a pool's user sees them ---------------------------- */
@@ -509,7 +530,7 @@ static inline void shared_clear(struct shared *shared)
  * before it changes anything. Outside sessions all of this does nothing.
  */
 
-int session_init(struct session *session); /* 0: no memory */
+void session_init(struct session *session);
 void session_finish(struct session *session);
 
 /* Room for one more block of the session; 0: no memory. */
@@ -521,10 +542,12 @@ void session_took(struct pool *pool, const struct fit_need *need,
 
 /*
  * A live block will be freed. session_keeps() tells whether its record is kept
- * for undoing, after session_keep_reserve() (0: no memory).
+ * for undoing, after session_keep_reserve() (0: no memory). If it is not,
+ * session_put_reserve() comes before session_put() (0: no memory).
  */
 int session_keeps(const struct pool *pool, const struct block *block);
 int session_keep_reserve(struct pool *pool);
+int session_put_reserve(struct pool *pool);
 void session_put(struct pool *pool, struct block *block, uint32_t owner);
 void session_keep(struct pool *pool, struct block *block);
 

@@ -13,13 +13,51 @@ static enum philox_status no_record(const char *what)
 	return status_set(PHILOX_ERROR_MEMORY, "no memory to record %s", what);
 }
 
+/* --- owners that are known ------------------------------------------------ */
+
+/* With room for as many again, in the pool and in its sessions. */
+int pool_know_owner(struct pool *pool, uint32_t owner)
+{
+	uint32_t end = 4;
+
+	if (owner < pool->blocks.owners_room)
+		return 1;
+	while (end <= owner)
+		end *= 2;
+	return numbers_reserve(&pool->owners, end) &&
+	       blocks_know_owners(&pool->session.shadow, end) &&
+	       blocks_know_owners(&pool->blocks, end);
+}
+
+void pool_hold_owner(struct pool *pool, uint32_t owner)
+{
+	pool->blocks.owners[owner].is_held = 1;
+	numbers_put(&pool->owners, owner);
+}
+
+void pool_drop_owner(struct pool *pool, uint32_t owner)
+{
+	pool->blocks.owners[owner].is_held = 0;
+	if (!pool->blocks.owners[owner].units)
+		numbers_remove(&pool->owners, owner);
+}
+
+uint32_t pool_new_owner(const struct pool *pool)
+{
+	uint32_t owner = numbers_missing(&pool->owners);
+
+	return owner < POOL_OWNERS_MAX ? owner : POOL_OWNERS_MAX;
+}
+
 /* --- life ----------------------------------------------------------------- */
 
 static void free_pool(struct pool *pool)
 {
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
+	numbers_finish(&pool->owners);
 	map_finish(&pool->ids);
+	free(pool->recent);
 	shared_release(pool->shared);
 	free(pool);
 }
@@ -33,11 +71,14 @@ static struct pool *make_pool(void)
 		return NULL;
 	pool->serial = atomic_fetch_add(&serials, 1) + 1;
 	pool->shared = shared_create();
-	if (!pool->shared || !blocks_init(&pool->blocks) ||
-	    !session_init(&pool->session)) {
+	blocks_init(&pool->blocks);
+	pool->blocks.in_use = &pool->owners;
+	session_init(&pool->session);
+	if (!pool->shared || !pool_know_owner(pool, POOL_SHARED)) {
 		free_pool(pool);
 		return NULL;
 	}
+	pool_hold_owner(pool, POOL_SHARED);
 	pool->tags = pool->shared->tags;
 	return pool;
 }
@@ -136,6 +177,8 @@ enum philox_status pool_take(struct pool *pool,
 
 	if (status != PHILOX_OK)
 		return status;
+	if (!pool_know_owner(pool, request->owner))
+		return no_record("an owner");
 	need = need_of(pool, request);
 	if (!fit_find(&pool->blocks, &need, &first, &place))
 		return status_set(PHILOX_NOT_READY,
@@ -182,15 +225,18 @@ enum philox_status pool_grow(struct pool *pool,
 
 	if (status != PHILOX_OK)
 		return status;
+	if (!pool_know_owner(pool, request->owner))
+		return no_record("an owner");
 	need = need_of(pool, request);
 	return grow_pool(pool, &need, mapped);
 }
 
 static int put_reserve(struct pool *pool, const struct block *block)
 {
-	return session_keeps(pool, block)
-		       ? session_keep_reserve(pool)
-		       : blocks_reserve(&pool->blocks, 1, 0, 0);
+	if (session_keeps(pool, block))
+		return session_keep_reserve(pool);
+	return session_put_reserve(pool) &&
+	       blocks_reserve(&pool->blocks, 1, 0, 0);
 }
 
 /* A record that undoing needs goes to the session, another to the free block. */
@@ -219,7 +265,7 @@ enum philox_status pool_put(struct pool *pool, struct block *block,
 	/* Its neighbours are read soon, and most likely not in the cache */
 	__builtin_prefetch(block->before);
 	__builtin_prefetch(block->after);
-	if (!put_reserve(pool, block))
+	if (!pool_know_owner(pool, owner) || !put_reserve(pool, block))
 		return no_record("free memory");
 	put_block(pool, block, owner);
 	pool->frees++;
@@ -231,6 +277,8 @@ enum philox_status pool_put(struct pool *pool, struct block *block,
 
 void pool_give(struct pool *pool, uint32_t from, uint32_t to)
 {
+	if (to < POOL_OWNERS_MAX)
+		pool_know_owner(pool, to);
 	blocks_give(&pool->blocks, from, to);
 	session_gave(pool, from, to);
 	check_now_and_then(pool);
@@ -238,9 +286,7 @@ void pool_give(struct pool *pool, uint32_t from, uint32_t to)
 
 size_t pool_owns(const struct pool *pool, uint32_t owner)
 {
-	return owner < POOL_OWNERS_MAX
-		       ? pool->blocks.owners[owner].units * POOL_UNIT
-		       : 0;
+	return owner_of(&pool->blocks, owner)->units * POOL_UNIT;
 }
 
 uint32_t pool_lender(const struct pool *pool,
@@ -460,6 +506,15 @@ int pool_extent_at(const struct pool *pool, const void *address,
 	if (found)
 		*extent = see_extent(found);
 	return found != NULL;
+}
+
+int pool_newest_extent(const struct pool *pool, struct pool_extent *extent)
+{
+	const struct extent *newest = pool->extents.newest;
+
+	if (newest)
+		*extent = see_extent(newest);
+	return newest != NULL;
 }
 
 void pool_walk_extents(const struct pool *pool,

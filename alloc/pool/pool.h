@@ -45,7 +45,7 @@
 #define POOL_ALIGNMENT_MAX 65536
 #define POOL_SHARED        0 /* an owner */
 #define POOL_TAG_SIZE      TAG_SIZE
-#define POOL_OWNERS_MAX    16384 /* owners are below it */
+#define POOL_OWNERS_MAX    (1 << 18) /* owners are below it */
 
 enum pool_kind { POOL_PLAIN, POOL_EXPANDABLE };
 
@@ -175,6 +175,18 @@ uint32_t pool_lender(const struct pool *pool,
 int pool_lenders(const struct pool *pool, const struct pool_request *request,
 		 unsigned char *lends, uint32_t n);
 
+/*
+ * pool_know_owner() makes room for an owner below POOL_OWNERS_MAX, 0: no memory,
+ * as pool_take(), pool_grow() and pool_put() do; whoever has none is given
+ * nothing. pool_hold_owner() keeps one that is known in use, though it has no
+ * memory, until pool_drop_owner(). pool_new_owner() returns the lowest owner, except SHARED,
+ * that has no memory and is not kept; POOL_OWNERS_MAX: there is none.
+ */
+int pool_know_owner(struct pool *pool, uint32_t owner);
+void pool_hold_owner(struct pool *pool, uint32_t owner);
+void pool_drop_owner(struct pool *pool, uint32_t owner);
+uint32_t pool_new_owner(const struct pool *pool);
+
 /* --- pool.c: extents ------------------------------------------------------ */
 
 /*
@@ -303,7 +315,8 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures);
  * pool_walk_extents() and pool_walk_blocks() call `see` for each extent and each
  * block, free ones too (live is 0, `session` is the owner then), in order of
  * place. The pool must not change meanwhile. pool_extent_at() finds the extent
- * that an address is in: 0 if there is none.
+ * that an address is in, pool_newest_extent() the one that was mapped last of
+ * those that there are: 0 if there is none.
  */
 struct pool_extent {
 	uint64_t number; /* see pool_trim() */
@@ -314,6 +327,7 @@ struct pool_extent {
 
 int pool_extent_at(const struct pool *pool, const void *address,
 		   struct pool_extent *extent);
+int pool_newest_extent(const struct pool *pool, struct pool_extent *extent);
 void pool_walk_extents(const struct pool *pool,
 		       void (*see)(void *user,
 				   const struct pool_extent *extent),

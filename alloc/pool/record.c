@@ -2,6 +2,7 @@
  * alloc/pool/record.c - blocks as a pool's user sees them
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "alloc/pool/inner.h"
 #include "lib/base/base.h"
@@ -93,18 +94,20 @@ static void refuse_inner(const struct pool *pool, const struct spot *spot,
 			address, offset, block->id, tag_text(pool, block->tag));
 }
 
-static uint32_t recent_slot(uint64_t place)
+static uint32_t recent_slot(const struct pool *pool, uint64_t place)
 {
-	return (uint32_t)((place * 0x9e3779b97f4a7c15ULL) >> 52) % RECENT_COUNT;
+	return (uint32_t)((place * 0x9e3779b97f4a7c15ULL) >> 52) &
+	       (pool->n_recent - 1);
 }
 
 static void refuse_free(const struct pool *pool, const struct spot *spot,
 			const void *address)
 {
 	uint64_t place = spot->place - pool->margin;
-	const struct recent *recent = &pool->recent[recent_slot(place)];
+	const struct recent *recent =
+		pool->n_recent ? &pool->recent[recent_slot(pool, place)] : NULL;
 
-	if (recent->id && recent->place == place && !spot->bytes)
+	if (recent && recent->id && recent->place == place && !spot->bytes)
 		status_set(PHILOX_ERROR_INVALID,
 			   "%p was freed already: it was block %" PRIu64
 			   " with tag '%s'",
@@ -121,7 +124,7 @@ static const struct recent *recent_at(const struct pool *pool, uint64_t place)
 {
 	const struct recent *found = NULL;
 
-	for (size_t i = 0; i < RECENT_COUNT; i++) {
+	for (size_t i = 0; i < pool->n_recent; i++) {
 		const struct recent *recent = &pool->recent[i];
 
 		if (recent->id && recent->place <= place &&
@@ -199,10 +202,35 @@ struct block *record_around(const struct pool *pool, const void *address)
 
 /* --- births and deaths ---------------------------------------------------- */
 
+/* Twice as large, until it is as large as ever; without memory it stays. */
+static void enlarge_recent(struct pool *pool)
+{
+	const uint32_t n = pool->n_recent;
+	struct recent *before = pool->recent, *slot;
+	struct recent *larger =
+		calloc(n ? 2 * n : RECENT_LEAST, sizeof(*larger));
+
+	if (!larger)
+		return;
+	pool->recent = larger;
+	pool->n_recent = n ? 2 * n : RECENT_LEAST;
+	for (uint32_t i = 0; i < n; i++) {
+		slot = &larger[recent_slot(pool, before[i].place)];
+		if (before[i].id)
+			*slot = before[i];
+	}
+	free(before);
+}
+
 void record_freed(struct pool *pool, const struct block *block)
 {
-	struct recent *recent = &pool->recent[recent_slot(block->place)];
+	struct recent *recent;
 
+	if (pool->n_recent < RECENT_COUNT && pool->frees >= pool->n_recent)
+		enlarge_recent(pool);
+	if (!pool->n_recent)
+		return;
+	recent = &pool->recent[recent_slot(pool, block->place)];
 	tags_hold(pool->tags, block->tag);
 	tags_drop(pool->tags, recent->tag);
 	*recent = (struct recent){

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include "alloc/pool/inner.h"
 
-int session_init(struct session *session)
+void session_init(struct session *session)
 {
 	extents_init_endless(&session->endless);
-	return blocks_init(&session->shadow);
+	blocks_init(&session->shadow);
 }
 
 void session_finish(struct session *session)
@@ -93,6 +93,12 @@ int session_keep_reserve(struct pool *pool)
 	pool->blocks.undo_free--;
 	pool->blocks.undo_live--;
 	return 0;
+}
+
+int session_put_reserve(struct pool *pool)
+{
+	return !pool->session.is_open ||
+	       blocks_reserve(&pool->session.shadow, 1, 0, 0);
 }
 
 void session_put(struct pool *pool, struct block *block, uint32_t owner)

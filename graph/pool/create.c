@@ -103,6 +103,8 @@ static void free_pool(struct philox_pool *pool)
 	ranges_finish(&pool->unfilled);
 	pthread_cond_destroy(&pool->turned);
 	pthread_mutex_destroy(&pool->lock);
+	map_finish(&pool->by_stream);
+	free(pool->joining);
 	free(pool->streams);
 	free(pool);
 }
@@ -159,8 +161,7 @@ static enum philox_status check_name(struct graph_context *graphs,
 				     const char *name)
 {
 	if (!names_reserve(&graphs->pool_names))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "pool '%s': no memory for it", name);
+		return no_memory(name);
 	if (!names_find(&graphs->pool_names, name, name_of))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_EXISTS,

@@ -91,20 +91,15 @@ void pool_mark_all(struct philox_pool *pool)
 		pool_mark_used(pool, pool->put_away.items[i]);
 }
 
-static void mark_newest(void *user, const struct pool_extent *extent)
-{
-	const struct philox_pool *pool = user;
-	const uintptr_t begin = (uintptr_t)extent->address;
-
-	if (extent->number == pool_newest(pool->blocks))
-		mark_no_block(pool,
-			      (struct range){begin, begin + extent->bytes});
-}
-
 void pool_mark_grown(struct philox_pool *pool)
 {
-	if (pool->marked)
-		pool_walk_extents(pool->blocks, mark_newest, pool);
+	struct pool_extent grown;
+	uintptr_t begin;
+
+	if (!pool->marked || !pool_newest_extent(pool->blocks, &grown))
+		return;
+	begin = (uintptr_t)grown.address;
+	mark_no_block(pool, (struct range){begin, begin + grown.bytes});
 }
 
 /* --- restores --------------------------------------------------------------- */

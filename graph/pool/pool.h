@@ -137,6 +137,9 @@ struct philox_pool {
 	struct pool *blocks;
 	struct pool_stream *streams;
 	size_t n_streams;
+	struct map by_stream; /* those that are somebody: owners by handles */
+	uint32_t *joining;    /* owners of the open session */
+	size_t n_joining;
 	struct philox_pool_session *session; /* the open one */
 	struct philox_pool_session *undone;  /* not yet ended */
 	struct philox_pool_session *stuck;   /* the open one, which verified a
@@ -277,6 +280,9 @@ int pool_may_share(const struct philox_pool *pool, philox_stream stream);
  */
 enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 			      uint32_t *owner);
+
+/* pool_leave_streams() ends the owners of the open session, before it ends. */
+void pool_leave_streams(struct philox_pool *pool);
 
 /* pool_follow() has a stream wait for the last one, or refuses it: ERROR_BUSY. */
 enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream);

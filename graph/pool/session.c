@@ -156,20 +156,11 @@ struct pool_capture *pool_capture_of(const struct philox_pool *pool,
 static void end_blocks(struct philox_pool *pool, int undo)
 {
 	struct philox_pool_session *session = pool->session;
-	uint32_t owners[64];
-	size_t n = 0;
 
-	for (size_t i = 0; i < pool->n_streams; i++) {
-		if (!pool->streams[i].in_session)
-			continue;
-		pool->streams[i].in_session = 0;
-		pool->streams[i].nobody = 1;
-		if (n < sizeof(owners) / sizeof(owners[0]))
-			owners[n++] = (uint32_t)i + 1;
-		else
-			pool_give(pool->blocks, (uint32_t)i + 1, POOL_SHARED);
-	}
-	pool_session_end(pool->blocks, owners, n, undo, &session->figures);
+	pool_leave_streams(pool);
+	pool_session_end(pool->blocks, pool->joining, pool->n_joining, undo,
+			 &session->figures);
+	pool->n_joining = 0;
 	pool->session = NULL;
 	if (session->capture)
 		session->capture->seen = pool_newest(pool->blocks);

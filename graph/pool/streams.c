@@ -45,48 +45,114 @@ static int is_stream(const struct pool_stream *known, philox_stream stream)
 	       pool_means_ours(stream, known->thread);
 }
 
-/*
- * The index of a stream, in the session or outside, or of an entry that nobody
- * needs, or the end.
- */
-static size_t find_stream(const struct philox_pool *pool, philox_stream stream,
-			  int in_session)
+static uint64_t key_of(philox_stream stream, pthread_t thread, int in_session)
 {
-	size_t place = pool->n_streams;
+	const uint64_t session = (uint64_t)(in_session != 0) << 63;
 
-	for (size_t i = 0; i < pool->n_streams; i++) {
-		const struct pool_stream *known = &pool->streams[i];
+	if (stream == STREAM_PER_THREAD)
+		return (uint64_t)(uintptr_t)thread ^ session;
+	return (uint64_t)(uintptr_t)stream ^ session;
+}
 
-		if (is_stream(known, stream) && known->in_session == in_session)
-			return i;
-		if (place == pool->n_streams && !known->in_session &&
-		    !pool_owns(pool->blocks, (uint32_t)i + 1))
-			place = i;
+static struct pool_stream *stream_at(const struct philox_pool *pool,
+				     uint32_t owner)
+{
+	return &pool->streams[owner - 1];
+}
+
+static void *as_value(uint32_t owner)
+{
+	return (void *)(uintptr_t)owner;
+}
+
+/* The owner that a stream is, in the session or outside; 0: none. */
+static uint32_t find_stream(const struct philox_pool *pool,
+			    philox_stream stream, int in_session)
+{
+	const struct map_entry *entry =
+		map_find(&pool->by_stream,
+			 key_of(stream, pthread_self(), in_session));
+	uint32_t owner;
+
+	for (; entry; entry = map_find_next(&pool->by_stream, entry)) {
+		owner = (uint32_t)(uintptr_t)entry->value;
+		if (is_stream(stream_at(pool, owner), stream) &&
+		    stream_at(pool, owner)->in_session == in_session)
+			return owner;
 	}
-	return place;
+	return 0;
+}
+
+static void forget_stream(struct philox_pool *pool, uint32_t owner)
+{
+	struct pool_stream *known = stream_at(pool, owner);
+
+	if (!known->nobody)
+		map_remove(&pool->by_stream,
+			   key_of(known->stream, known->thread,
+				  known->in_session),
+			   as_value(owner));
+	known->nobody = 1;
+}
+
+/* In the place of one that has no memory, or a new one. */
+static void enter_stream(struct philox_pool *pool, uint32_t owner,
+			 philox_stream stream, int in_session)
+{
+	if (owner > pool->n_streams)
+		pool->n_streams = owner;
+	else
+		forget_stream(pool, owner);
+	*stream_at(pool, owner) =
+		(struct pool_stream){stream, pthread_self(), in_session, 0};
+	map_put(&pool->by_stream, key_of(stream, pthread_self(), in_session),
+		as_value(owner));
+	if (!in_session)
+		return;
+	pool_hold_owner(pool->blocks, owner);
+	pool->joining[pool->n_joining++] = owner;
+}
+
+static enum philox_status make_owner(struct philox_pool *pool,
+				     philox_stream stream, int in_session,
+				     uint32_t *owner)
+{
+	*owner = pool_new_owner(pool->blocks);
+	if (*owner == POOL_OWNERS_MAX ||
+	    !pool_know_owner(pool->blocks, *owner) ||
+	    !array_grow(&pool->streams, pool->n_streams, 1,
+			sizeof(*pool->streams)) ||
+	    !array_grow(&pool->joining, pool->n_joining, 1,
+			sizeof(*pool->joining)) ||
+	    !map_reserve(&pool->by_stream, pool->by_stream.count + 1))
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a stream",
+				  pool->name);
+	enter_stream(pool, *owner, stream, in_session);
+	return PHILOX_OK;
 }
 
 enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 			      uint32_t *owner)
 {
 	const int in_session = pool->session != NULL;
-	size_t index;
 
 	if (serves_last_stream(pool, stream)) {
 		*owner = POOL_SHARED;
 		return PHILOX_OK;
 	}
-	if (!array_grow(&pool->streams, pool->n_streams, 1,
-			sizeof(*pool->streams)))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "pool '%s': no memory for a stream",
-				  pool->name);
-	index = find_stream(pool, stream, in_session);
-	pool->n_streams += index == pool->n_streams;
-	pool->streams[index] =
-		(struct pool_stream){stream, pthread_self(), in_session, 0};
-	*owner = (uint32_t)index + 1;
-	return PHILOX_OK;
+	*owner = find_stream(pool, stream, in_session);
+	return *owner ? PHILOX_OK
+		      : make_owner(pool, stream, in_session, owner);
+}
+
+void pool_leave_streams(struct philox_pool *pool)
+{
+	for (size_t i = 0; i < pool->n_joining; i++) {
+		forget_stream(pool, pool->joining[i]);
+		stream_at(pool, pool->joining[i])->in_session = 0;
+		pool_drop_owner(pool->blocks, pool->joining[i]);
+	}
 }
 
 /* --- the last stream ------------------------------------------------------ */
@@ -157,10 +223,10 @@ enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
 /* What the last stream has freed is as well ordered as the rest. */
 static void give_to_shared(struct philox_pool *pool, philox_stream stream)
 {
-	size_t index = find_stream(pool, stream, 0);
+	const uint32_t owner = find_stream(pool, stream, 0);
 
-	if (index < pool->n_streams && is_stream(&pool->streams[index], stream))
-		pool_give(pool->blocks, (uint32_t)index + 1, POOL_SHARED);
+	if (owner)
+		pool_give(pool->blocks, owner, POOL_SHARED);
 }
 
 enum philox_status pool_set_last_stream(struct philox_pool *pool,

@@ -7,7 +7,7 @@
 #include "lib/containers/slab.h"
 
 #define SLAB_ALIGNMENT 64
-#define CHUNK_LEAST    32 /* records */
+#define CHUNK_LEAST    2048 /* bytes of records */
 
 /* One line of cache, then the records. */
 struct slab_chunk {
@@ -67,8 +67,8 @@ static struct slab_chunk *make_chunk(const struct slab *slab, size_t least)
 
 	if (count < least)
 		count = least;
-	if (count < CHUNK_LEAST)
-		count = CHUNK_LEAST;
+	if (count < CHUNK_LEAST / slab->item)
+		count = CHUNK_LEAST / slab->item;
 	if (count > (SIZE_MAX / 2 - SLAB_ALIGNMENT) / slab->item)
 		return NULL;
 	chunk = slab_memory(SLAB_ALIGNMENT + count * slab->item);

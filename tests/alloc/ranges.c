@@ -1,8 +1,10 @@
 /*
- * tests/alloc/ranges.c - sets of addresses (lib/containers/ranges.h)
+ * tests/alloc/ranges.c - sets of addresses and of numbers
+ * (lib/containers/ranges.h, numbers.h)
  */
 #include <criterion/criterion.h>
 #include <string.h>
+#include "lib/containers/numbers.h"
 #include "lib/containers/ranges.h"
 
 enum { ROOM = 200, STEPS = 20000 };
@@ -80,4 +82,35 @@ Test(ranges, hold_what_a_list_of_all_addresses_holds)
 		}
 	}
 	ranges_finish(&set);
+}
+
+/* --- sets of numbers ------------------------------------------------------ */
+
+Test(numbers, the_least_that_is_missing_is_what_a_list_of_all_says)
+{
+	enum { NUMBERS = 5000 };
+	static char in[NUMBERS + 1];
+	struct number_set set = {.room = 0};
+	uint32_t number, least;
+
+	cr_assert_eq(numbers_missing(&set), 0);
+	for (size_t i = 0; i < 20 * NUMBERS; i++) {
+		/* More come than go, so that the first words fill up */
+		number = any(4) ? numbers_missing(&set) : any(NUMBERS);
+		if (number < NUMBERS && !in[number]) {
+			cr_assert(numbers_reserve(&set, number + 1));
+			numbers_put(&set, number);
+			in[number] = 1;
+		} else if (number < NUMBERS) {
+			numbers_remove(&set, number);
+			in[number] = 0;
+		}
+		for (least = 0; in[least];)
+			least++;
+		cr_assert_eq(numbers_missing(&set), least);
+		cr_assert_eq(numbers_has(&set, number),
+			     number < NUMBERS && in[number]);
+	}
+	numbers_finish(&set);
+	cr_assert(!numbers_enlarge(&set, NUMBERS_END + 1));
 }

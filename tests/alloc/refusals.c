@@ -122,7 +122,7 @@ Test(pool_refusals, requests_that_no_pool_can_meet)
 		 "alignment"},
 		{{.size = 1, .owner = POOL_OWNERS_MAX},
 		 PHILOX_ERROR_INVALID,
-		 "owner 16384"},
+		 "owner 262144"},
 		{{.size = SIZE_MAX},
 		 PHILOX_ERROR_OVERFLOW,
 		 "18446744073709551615 bytes"},

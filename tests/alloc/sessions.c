@@ -281,3 +281,26 @@ Test(pool_sessions, a_trim_leaves_what_undoing_needs)
 		cr_assert(pool_is_live(t.pool, &a.id, 1));
 	}
 }
+
+Test(pool_sessions, its_blocks_go_to_as_many_owners_as_there_are)
+{
+	enum { OWNERS = 300 };
+	struct pool_block blocks[OWNERS];
+	uint32_t owners[OWNERS];
+	struct pool_session_figures f;
+	struct pool_test t;
+
+	ON_BOTH_KINDS(t)
+	{
+		pool_session_begin(t.pool);
+		for (uint32_t i = 0; i < OWNERS; i++) {
+			owners[i] = i + 1;
+			blocks[i] = take(&t, 1, owners[i]);
+		}
+		for (uint32_t i = 0; i < OWNERS; i++)
+			put(&t, blocks[i], owners[i]);
+		pool_session_end(t.pool, owners, OWNERS, 0, &f);
+		whole(&t);
+		cr_assert(f.peak == UNITS(OWNERS) && f.frees == OWNERS);
+	}
+}
