@@ -74,7 +74,7 @@ static struct bins *take_bins(struct blocks *blocks)
 		blocks->spare = bins->next;
 	} else {
 		bins = slab_take(&blocks->bins);
-		*bins = (struct bins){0};
+		bins_init(bins);
 	}
 	return bins;
 }
@@ -92,6 +92,7 @@ static void enter_free(struct blocks *blocks, struct block *block)
 	if (!owner->units) {
 		owner->bins = take_bins(blocks);
 		blocks->n_owners++;
+		blocks->credit = 0;
 		if (blocks->in_use)
 			numbers_put(blocks->in_use, block->owner);
 	}
@@ -179,18 +180,21 @@ static struct block *join_free(struct blocks *blocks, struct block *block)
 }
 
 static struct block *new_free(struct blocks *blocks, uint64_t place,
-			      uint64_t units, uint32_t owner)
+			      uint64_t units, uintptr_t address, uint32_t owner)
 {
 	struct block *block = slab_take(&blocks->records);
 
-	*block = (struct block){.place = place, .units = units, .owner = owner};
+	*block = (struct block){.place = place,
+				.units = units,
+				.address = address,
+				.owner = owner};
 	return block;
 }
 
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
-		uint32_t owner)
+		uintptr_t address, uint32_t owner)
 {
-	struct block *block = new_free(blocks, place, units, owner);
+	struct block *block = new_free(blocks, place, units, address, owner);
 
 	link_block(blocks, block_at(blocks, place), block);
 	join_free(blocks, block);
@@ -200,8 +204,10 @@ void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
 static struct block *cut_block(struct blocks *blocks, struct block *block,
 			       uint64_t place)
 {
-	struct block *rest =
-		new_free(blocks, place, block_end(block) - place, block->owner);
+	struct block *rest = new_free(
+		blocks, place, block_end(block) - place,
+		block->address + (place - block->place) * POOL_UNIT,
+		block->owner);
 
 	block->units = place - block->place;
 	link_block(blocks, block, rest);
@@ -267,7 +273,7 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 
 static void enter_live(struct blocks *blocks, struct block *block)
 {
-	map_put(&blocks->live, block->place, block);
+	map_put(&blocks->live, block->address, block);
 	blocks->live_units += block->units;
 }
 
@@ -294,7 +300,7 @@ struct block *blocks_claim(struct blocks *blocks, struct block *first,
 
 static void leave_live(struct blocks *blocks, struct block *block)
 {
-	map_remove(&blocks->live, block->place, block);
+	map_remove(&blocks->live, block->address, block);
 	blocks->live_units -= block->units;
 }
 
@@ -311,7 +317,8 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 			     uint32_t owner)
 {
 	struct block *freed =
-		new_free(blocks, block->place, block->units, owner);
+		new_free(blocks, block->place, block->units, block->address,
+			 owner);
 
 	leave_live(blocks, block);
 	replace_block(blocks, block, freed);
@@ -319,6 +326,11 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 }
 
 /* --- bins: the free blocks of one owner, by size and place ---------------- */
+
+void bins_init(struct bins *bins)
+{
+	*bins = (struct bins){.large = {.wide = 1}};
+}
 
 static struct index_key bin_key(const struct block *block)
 {
@@ -545,6 +557,7 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 	size_t live = more_live + blocks->undo_live;
 	size_t more = more_free + blocks->undo_free + live;
 
+	blocks->credit = 0;
 	if (blocks->n_free + blocks->live.count + more <= room->entries &&
 	    blocks->live_units + blocks->free_units <= room->units &&
 	    blocks->n_owners <= room->owners &&
@@ -553,4 +566,19 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 	    blocks->live.count + live <= blocks->live.capacity / 3 * 2)
 		return 1;
 	return make_room(blocks, more, live, more_extents);
+}
+
+#define CREDIT_MOST 64
+
+/* In a small pool for one alone, so that its memory is in proportion. */
+int blocks_reserve_credit(struct blocks *blocks)
+{
+	size_t n = 1 + blocks->live.count / 16;
+
+	if (n > CREDIT_MOST)
+		n = CREDIT_MOST;
+	if (!blocks_reserve(blocks, 2 * n, n, 0))
+		return 0;
+	blocks->credit = (uint32_t)n - 1;
+	return 1;
 }

@@ -21,8 +21,8 @@ static void check_live(const struct pool *pool, const struct block *block,
 	tally->requested += block->size;
 	if (pool->session.is_open && block->owner == pool->session.number)
 		tally->own_units += block->units;
-	if (map_value(&pool->blocks.live, block->place) != block)
-		tally->wrong = "a live block is not found by its place";
+	if (map_value(&pool->blocks.live, block->address) != block)
+		tally->wrong = "a live block is not found by its address";
 	if (!block->size ||
 	    block->size > (block->units - 2 * pool->margin) * POOL_UNIT)
 		tally->wrong = "a block is smaller than was asked for";
@@ -71,6 +71,16 @@ static void check_start(const struct blocks *blocks, const struct block *block,
 		tally->wrong = "the first block of a chunk is not found";
 }
 
+static int has_address(const struct pool *pool, const struct block *block)
+{
+	const struct extent *extent = extents_at(&pool->extents, block->place);
+
+	return extent && block->address ==
+				 (uintptr_t)extent->address +
+					 (block->place - extent->place) *
+						 POOL_UNIT;
+}
+
 static void check_list(const struct pool *pool, struct tally *tally)
 {
 	const struct block *block = pool->blocks.first, *last = NULL;
@@ -79,6 +89,8 @@ static void check_list(const struct pool *pool, struct tally *tally)
 		if (block->before != last || !block->units ||
 		    (last && block_end(last) > block->place))
 			tally->wrong = "the list of blocks is out of order";
+		else if (!has_address(pool, block))
+			tally->wrong = "a block has the address of another";
 		else if (block->id)
 			check_live(pool, block, tally);
 		else

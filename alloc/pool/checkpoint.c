@@ -155,6 +155,9 @@ struct plan {
 	size_t staying; /* of them, live */
 };
 
+/* Entries of maps are brought near so many steps before they are wanted. */
+#define AHEAD 8
+
 static enum wish wish_of(const struct plan *plan, uint64_t id)
 {
 	return (enum wish)(uintptr_t)map_value(&plan->wishes, id);
@@ -164,6 +167,8 @@ static void add_wishes(struct plan *plan, const uint64_t *ids, size_t n,
 		       enum wish wish)
 {
 	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			map_expect(&plan->wishes, ids[i + AHEAD]);
 		if (wish_of(plan, ids[i]))
 			plan->twice = ids[i];
 		else
@@ -209,10 +214,14 @@ static enum philox_status check_free_memory(const struct plan *plan,
 static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 				      size_t n_live)
 {
+	const struct saved_block *saved = plan->checkpoint->blocks;
+	const size_t n = plan->checkpoint->n;
 	struct map_entry *entry;
 
-	for (size_t i = 0; i < plan->checkpoint->n; i++) {
-		entry = map_find(&plan->wishes, plan->checkpoint->blocks[i].id);
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			map_expect(&plan->wishes, saved[i + AHEAD].id);
+		entry = map_find(&plan->wishes, saved[i].id);
 		if (!entry || (enum wish)(uintptr_t)entry->value != WISH_LIVE)
 			continue;
 		entry->value = (void *)(uintptr_t)WISH_KNOWN;
@@ -388,6 +397,16 @@ static struct block *revive_block(struct pool *pool, struct block *before,
 	return block;
 }
 
+/* One that will be revived soon: in one segment, places are in one piece. */
+static void expect_block(const struct pool *pool, const struct block *near,
+			 const struct saved_block *saved)
+{
+	if (place_segment(near->place) == place_segment(saved->place))
+		map_expect(&pool->blocks.live,
+			   near->address +
+				   (saved->place - near->place) * POOL_UNIT);
+}
+
 static void revive_wanted(struct plan *plan, size_t *revived)
 {
 	const struct pool_checkpoint *checkpoint = plan->checkpoint;
@@ -399,6 +418,9 @@ static void revive_wanted(struct plan *plan, size_t *revived)
 			continue;
 		before = revive_block(plan->pool, before,
 				      &checkpoint->blocks[i]);
+		if (i + AHEAD < checkpoint->n)
+			expect_block(plan->pool, before,
+				     &checkpoint->blocks[i + AHEAD]);
 		++*revived;
 	}
 }

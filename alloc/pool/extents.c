@@ -263,7 +263,8 @@ static enum philox_status grow_by(struct extents *extents,
 		return status;
 	}
 	enter_extent(extents, blocks, extent);
-	blocks_add(blocks, extent->place, extent->units, owner);
+	blocks_add(blocks, extent->place, extent->units,
+		   (uintptr_t)extent->address, owner);
 	count_growth(extents, extent->units);
 	return PHILOX_OK;
 }
@@ -278,7 +279,7 @@ static void grow_endless(struct extents *extents, struct blocks *blocks,
 	if (last && fit_may_use(need, last))
 		start = fit_run_start(need, last)->place;
 	units = fit_place(need, start) + need->units - end;
-	blocks_add(blocks, end, units, owner);
+	blocks_add(blocks, end, units, end * POOL_UNIT, owner);
 	count_growth(extents, units);
 }
 
@@ -356,34 +357,6 @@ int extents_meet(const struct extents *extents, struct range range)
 	last = cursor.leaf ? index_value(cursor) : NULL;
 	return last && range.begin < (uintptr_t)last->address +
 					     last->units * POOL_UNIT;
-}
-
-int extents_place(const struct extents *extents, const void *address,
-		  uint64_t *place)
-{
-	uintptr_t bytes = (uintptr_t)address - (uintptr_t)extents->base;
-	const struct extent *extent;
-
-	if (extents->base) {
-		*place = bytes / POOL_UNIT;
-		return bytes % POOL_UNIT == 0 && *place < extents->range;
-	}
-	extent = extents_holding(extents, address);
-	if (!extent)
-		return 0;
-	bytes = (uintptr_t)address - (uintptr_t)extent->address;
-	*place = extent->place + bytes / POOL_UNIT;
-	return bytes % POOL_UNIT == 0;
-}
-
-char *extents_address(const struct extents *extents, uint64_t place)
-{
-	const struct extent *extent;
-
-	if (extents->base)
-		return extents->base + place * POOL_UNIT;
-	extent = extents_at(extents, place);
-	return extent->address + (place - extent->place) * POOL_UNIT;
 }
 
 /* --- memory: the calls that a pool makes to its device -------------------- */

@@ -32,6 +32,7 @@ struct block {
 	uint64_t size;  /* as asked for */
 	uint32_t owner; /* free: its owner; live: the session it is from */
 	uint32_t tag;
+	uintptr_t address; /* of the place, as memory is mapped there */
 };
 
 static inline uint64_t place_of(uint32_t segment, uint64_t offset)
@@ -75,9 +76,11 @@ struct bins {
 	size_t count;      /* blocks */
 	uint64_t used
 		[BINS_WORDS]; /* a bit for each of those that is not empty */
-	struct index large;   /* by units and place */
+	struct index large;   /* by units and place; wide */
 	struct index exact[BINS_EXACT]; /* of n units: exact[n - 1] */
 };
+
+void bins_init(struct bins *bins); /* empty */
 
 /* pre: the slab has nodes. */
 void bins_put(struct bins *bins, struct slab *nodes, struct block *block);
@@ -111,7 +114,7 @@ const char *bins_check(const struct bins *bins, size_t *nodes);
 
 /*
  * All blocks are in one list in order of place. Live ones are in a map by
- * place, free ones in their owner's bins. What lies at any other place is
+ * address, free ones in their owner's bins. What lies at any other place is
  * found by way of the list (alloc/pool/inner.h).
  *
  * Functions here cannot fail: blocks_reserve() goes before.
@@ -133,7 +136,7 @@ struct blocks {
 	struct slab records, nodes, bins;
 	struct bins *spare; /* empty ones, to be used again */
 	struct block *first, *last;
-	struct map live;             /* by place */
+	struct map live;             /* by address */
 	struct index starts;         /* by chunk: the first that begins there */
 	struct owner *owners;        /* those below owners_room */
 	uint32_t owners_room;
@@ -146,6 +149,7 @@ struct blocks {
 					that is asked for */
 	uint64_t live_units, free_units;
 	struct room room;
+	uint32_t credit; /* blocks that may come or go without a new reservation */
 	int is_held; /* see blocks_hold() */
 };
 
@@ -155,7 +159,7 @@ void blocks_clear(struct blocks *blocks); /* as if new */
 
 /* Memory that was mapped; the range of free memory that was unmapped. */
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
-		uint32_t owner);
+		uintptr_t address, uint32_t owner);
 void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units);
 
 /*
@@ -247,6 +251,17 @@ static inline struct block *block_at_from(struct block *block, uint64_t place)
  */
 int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 		   size_t more_extents);
+
+int blocks_reserve_credit(struct blocks *blocks);
+
+/* The same for one block that is taken or put. */
+static inline int blocks_reserve_one(struct blocks *blocks)
+{
+	if (!blocks->credit)
+		return blocks_reserve_credit(blocks);
+	blocks->credit--;
+	return 1;
+}
 
 /* Nodes that suffice for so many more blocks, and extents. */
 size_t blocks_nodes(const struct blocks *blocks, size_t more,
@@ -371,16 +386,6 @@ const struct extent *extents_holding(const struct extents *extents,
 
 /* Whether a part of a range, which is not empty, is mapped or reserved. */
 int extents_meet(const struct extents *extents, struct range range);
-
-/*
- * Whether an address is the beginning of a unit of the pool, and its place; in
- * an expandable pool it need not be mapped.
- */
-int extents_place(const struct extents *extents, const void *address,
-		  uint64_t *place);
-
-/* The address of a place that is mapped. */
-char *extents_address(const struct extents *extents, uint64_t place);
 
 /* "1 extent of ...": NULL, or which invariant does not hold. */
 const char *extents_check(const struct extents *extents, size_t *nodes);

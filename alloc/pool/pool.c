@@ -160,7 +160,7 @@ static struct fit_need need_of(const struct pool *pool,
 static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
 	shared_clear(pool->shared);
-	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
+	return blocks_reserve_one(&pool->blocks) &&
 	       map_reserve(&pool->ids, pool->blocks.live.count + 1) &&
 	       session_reserve(pool) && tags_take(pool->tags, text, tag);
 }
@@ -181,10 +181,9 @@ enum philox_status pool_take(struct pool *pool,
 		return no_record("an owner");
 	need = need_of(pool, request);
 	if (!fit_find(&pool->blocks, &need, &first, &place))
-		return status_set(PHILOX_NOT_READY,
-				  "no free piece of %zu byte%s is mapped",
-				  request->size, status_s(request->size));
-	__builtin_prefetch(first);
+		return PHILOX_NOT_READY;
+	map_expect(&pool->blocks.live,
+		   first->address + (place - first->place) * POOL_UNIT);
 	if (!take_reserve(pool, request->tag, &tag))
 		return no_record("a block");
 	block = blocks_claim(&pool->blocks, first, place, need.units);
@@ -235,8 +234,7 @@ static int put_reserve(struct pool *pool, const struct block *block)
 {
 	if (session_keeps(pool, block))
 		return session_keep_reserve(pool);
-	return session_put_reserve(pool) &&
-	       blocks_reserve(&pool->blocks, 1, 0, 0);
+	return session_put_reserve(pool) && blocks_reserve_one(&pool->blocks);
 }
 
 /* A record that undoing needs goes to the session, another to the free block. */

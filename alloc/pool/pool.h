@@ -101,7 +101,7 @@ void pool_destroy(struct pool *pool);
 
 /*
  * pool_take() takes a block from the memory that is mapped: NOT_READY, with
- * nothing changed, if none fits. pool_grow() maps one extent, so that the
+ * nothing changed and no message, if none fits. pool_grow() maps one extent, so that the
  * request fits after it; the new memory belongs to SHARED, or to the owner if
  * the request may not use SHARED's. *mapped is its size. In an expandable pool
  * free memory before and after the gap counts if the request may use it; the
@@ -124,14 +124,16 @@ enum philox_status pool_grow(struct pool *pool,
  * ERROR_INVALID set, if there is none: the message tells what the address is
  * instead: inside a block or its margins (its tag and offset), freed already
  * (the id and tag of the block that was there last, unless thousands of others
- * were freed since), or not the pool's.
+ * were freed since), or not the pool's. pool_show() describes one that was
+ * found.
  *
  * pool_put() frees a block that pool_locate() found, and that is still live; its
  * memory belongs to `owner` from now on. ERROR_INVALID: the owner. ERROR_MEMORY:
  * the host has none to record free memory, which is seldom needed.
  */
-struct block *pool_locate(const struct pool *pool, void *address,
-			  struct pool_block *block);
+struct block *pool_locate(const struct pool *pool, void *address);
+void pool_show(const struct pool *pool, const struct block *block,
+	       struct pool_block *shown);
 enum philox_status pool_put(struct pool *pool, struct block *block,
 			    uint32_t owner);
 

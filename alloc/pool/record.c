@@ -12,15 +12,16 @@ static uint64_t user_place(const struct pool *pool, const struct block *block)
 	return block->id ? block->place + pool->margin : block->place;
 }
 
-static void show_at(const struct pool *pool, const struct block *block,
-		    void *address, struct pool_block *shown)
+void record_show(const struct pool *pool, const struct block *block,
+		 struct pool_block *shown)
 {
 	uint64_t place = user_place(pool, block);
 	uint32_t tag = block->id ? block->tag : 0;
 
 	*shown = (struct pool_block){
 		.id = block->id,
-		.address = address,
+		.address = (void *)(block->address +
+				    (place - block->place) * POOL_UNIT),
 		.size = block->id ? block->size : block->units * POOL_UNIT,
 		.bytes = block->units * POOL_UNIT,
 		.segment = place_segment(place),
@@ -28,14 +29,6 @@ static void show_at(const struct pool *pool, const struct block *block,
 		.session = block->owner,
 		.live = block->id != 0};
 	memcpy(shown->tag, tags_text(pool->tags, tag), sizeof(shown->tag));
-}
-
-void record_show(const struct pool *pool, const struct block *block,
-		 struct pool_block *shown)
-{
-	show_at(pool, block,
-		extents_address(&pool->extents, user_place(pool, block)),
-		shown);
 }
 
 /* --- by address ----------------------------------------------------------- */
@@ -156,11 +149,8 @@ int pool_find_freed(const struct pool *pool, const void *address,
 /* The block whose own address it is; NULL: none. */
 static struct block *record_exact(const struct pool *pool, const void *address)
 {
-	uint64_t place;
-
-	return extents_place(&pool->extents, address, &place)
-		       ? map_value(&pool->blocks.live, place - pool->margin)
-		       : NULL;
+	return map_value(&pool->blocks.live,
+			 (uintptr_t)address - pool->margin * POOL_UNIT);
 }
 
 /* Why no block begins at an address. */
@@ -177,16 +167,19 @@ static void refuse(const struct pool *pool, const void *address)
 		refuse_inner(pool, &spot, address);
 }
 
-struct block *pool_locate(const struct pool *pool, void *address,
-			  struct pool_block *shown)
+struct block *pool_locate(const struct pool *pool, void *address)
 {
 	struct block *block = record_exact(pool, address);
 
-	if (block)
-		show_at(pool, block, address, shown);
-	else
+	if (!block)
 		refuse(pool, address);
 	return block;
+}
+
+void pool_show(const struct pool *pool, const struct block *block,
+	       struct pool_block *shown)
+{
+	record_show(pool, block, shown);
 }
 
 struct block *record_around(const struct pool *pool, const void *address)

@@ -266,6 +266,7 @@ static void forget_dead(struct pool *pool)
 void pool_session_end(struct pool *pool, const uint32_t *owners, size_t n,
 		      int undo, struct pool_session_figures *figures)
 {
+	pool->blocks.credit = 0;
 	write_figures(pool, figures);
 	for (size_t i = 0; i < n; i++)
 		blocks_give(&pool->blocks, owners[i], POOL_SHARED);

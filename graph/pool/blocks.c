@@ -27,28 +27,53 @@ static int is_used_up(enum philox_status status)
 	return status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_LIMIT;
 }
 
-/* Takes from what is mapped, then from the device, then from other streams. */
-static enum philox_status take(struct philox_pool *pool, philox_stream stream,
-			       const struct capture_info *info,
-			       struct pool_request *request,
-			       struct pool_block *block)
+/* A call for memory, on a stream with that capture. */
+struct asking {
+	struct philox_pool *pool;
+	philox_stream stream;
+	struct capture_info info;
+	struct pool_request request;
+	struct status_message kept; /* of before it, if `failed` */
+	int failed;                 /* something has, which may not matter */
+};
+
+/* Takes from the device, then from other streams. */
+static enum philox_status take_more(struct asking *asking,
+				    struct pool_block *block)
 {
+	struct philox_pool *pool = asking->pool;
+	struct pool_request *request = &asking->request;
 	struct status_message kept;
 	enum philox_status status;
 
-	status = pool_take(pool->blocks, request, block);
-	if (status != PHILOX_NOT_READY)
-		return status;
+	if (!asking->failed++)
+		asking->kept = status_kept();
 	status = pool_grow_for(pool, request);
 	if (status == PHILOX_OK)
 		return pool_take(pool->blocks, request, block);
 	if (!is_used_up(status))
 		return status;
 	kept = status_kept();
-	if (pool_borrow(pool, stream, info, request))
+	if (pool_borrow(pool, asking->stream, &asking->info, request))
 		return pool_take(pool->blocks, request, block);
 	status_restore(&kept);
 	return status;
+}
+
+/* Takes from what is mapped first. */
+static enum philox_status take(struct asking *asking, struct pool_block *block)
+{
+	enum philox_status status =
+		pool_take(asking->pool->blocks, &asking->request, block);
+
+	return status == PHILOX_NOT_READY ? take_more(asking, block) : status;
+}
+
+/* Whether blocks are marked or painted. */
+static inline int has_care(const struct philox_pool *pool)
+{
+	return pool->marked || pool->fills ||
+	       pool->flags & (PHILOX_POOL_GUARDS | PHILOX_POOL_FILL);
 }
 
 static enum philox_status paint_or_put(struct philox_pool *pool,
@@ -57,13 +82,16 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 				       const struct pool_block *block)
 {
 	struct status_message kept;
-	struct pool_block gone;
-	enum philox_status status = pool_paint(pool, stream, block);
+	enum philox_status status;
+
+	pool_mark_taken(pool, block);
+	pool_filled_taken(pool, block);
+	status = pool_paint(pool, stream, block);
 
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	kept = status_kept();
-	pool_put(pool->blocks, pool_locate(pool->blocks, block->address, &gone),
+	pool_put(pool->blocks, pool_locate(pool->blocks, block->address),
 		 request->shared ? POOL_SHARED : request->owner);
 	pool_mark_freed(pool, block);
 	status_restore(&kept);
@@ -73,34 +101,57 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 static void journal_block(const struct philox_pool *pool, const char *event,
 			  const struct pool_block *block)
 {
+	if (!pool->context_locked)
+		return;
 	pool_journal(pool, EVENT("pool-%s", POOL_BLOCK), event,
 		     journal_name(pool->name).text, block->segment,
 		     block->offset, block->size, journal_name(block->tag).text);
 }
 
+/* As a rule it is the last stream, outside sessions and captures. */
+static inline int is_as_a_rule(const struct philox_pool *pool,
+			       philox_stream stream,
+			       const struct capture_info *info)
+{
+	return !pool->session && !info->id && pool->turn == TURN_FREE &&
+	       pool_is_last_stream(pool, stream);
+}
+
 /* SHARED's memory is for sessions and, outside of them, the last stream. */
-static enum philox_status allocate(struct philox_pool *pool,
-				   philox_stream stream,
-				   const struct capture_info *info,
-				   struct pool_request *request,
-				   struct pool_block *block)
+static enum philox_status find_owner(struct philox_pool *pool,
+				     philox_stream stream,
+				     const struct capture_info *info,
+				     struct pool_request *request)
 {
 	enum philox_status status;
 
-	pool_lock(pool);
+	request->owner = POOL_SHARED;
+	request->shared = 1;
+	if (is_as_a_rule(pool, stream, info))
+		return PHILOX_OK;
 	pool_settle(pool);
 	status = pool_admit(pool, info);
 	if (status != PHILOX_OK)
-		goto unlock;
+		return status;
 	request->shared = pool_may_share(pool, stream);
-	status = pool_owner(pool, stream, &request->owner);
-	if (status == PHILOX_OK)
-		status = take(pool, stream, info, request, block);
-	if (status == PHILOX_OK) {
-		pool_mark_taken(pool, block);
-		pool_filled_taken(pool, block);
-		status = paint_or_put(pool, stream, request, block);
-	}
+	return pool_owner(pool, stream, &request->owner);
+}
+
+static enum philox_status allocate(struct asking *asking,
+				   struct pool_block *block)
+{
+	struct philox_pool *pool = asking->pool;
+	enum philox_status status;
+
+	pool_lock(pool);
+	status = find_owner(pool, asking->stream, &asking->info,
+			    &asking->request);
+	if (status != PHILOX_OK)
+		goto unlock;
+	status = take(asking, block);
+	if (status == PHILOX_OK && has_care(pool))
+		status = paint_or_put(pool, asking->stream, &asking->request,
+				      block);
 	if (status == PHILOX_OK)
 		journal_block(pool, "alloc", block);
 	else
@@ -113,18 +164,17 @@ unlock:
 /* --- when all memory is used up -------------------------------------------- */
 
 /* Outside captures what other pools need no more is given back first. */
-static enum philox_status allocate_again(struct philox_pool *pool,
-					 philox_stream stream,
-					 const struct capture_info *info,
-					 struct pool_request *request,
+static enum philox_status allocate_again(struct asking *asking,
 					 struct pool_block *block)
 {
+	const struct philox_pool *pool = asking->pool;
+	const struct pool_request *request = &asking->request;
 	char pools[400];
 	enum philox_status status;
 
-	if (!info->id) {
+	if (!asking->info.id) {
 		pools_give_back(pool->context, pool);
-		status = allocate(pool, stream, info, request, block);
+		status = allocate(asking, block);
 		if (status != PHILOX_ERROR_MEMORY)
 			return status;
 	}
@@ -142,32 +192,48 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 				   size_t alignment, const char *tag,
 				   struct philox_pool_block *block)
 {
-	struct pool_request request = {
-		.size = bytes, .alignment = alignment, .tag = tag};
-	const struct status_message kept = status_kept();
 	struct pool_block taken;
-	struct capture_info info;
+	struct asking asking; /* its message would take long to clear */
 	enum philox_status status;
 
 	if (!block)
 		return context_null(pool->context, "block");
 	NEED_PROCESS(pool->context);
-	status = name_check(tag, "pool '%s': tag", pool->name);
+	status = name_is_plain(tag) ? PHILOX_OK
+				    : name_check(tag, "pool '%s': tag",
+						 pool->name);
 	if (status != PHILOX_OK)
 		return pool_report(pool, status, bytes);
-	status = device_ask_capture(pool_device(pool), stream, &info);
+	asking.pool = pool;
+	asking.stream = stream;
+	asking.request = (struct pool_request){
+		.size = bytes, .alignment = alignment, .tag = tag};
+	asking.failed = 0;
+	status = device_ask_capture(pool_device(pool), stream, &asking.info);
 	if (status != PHILOX_OK)
 		return pool_report(pool, pool_says(pool, status), bytes);
-	status = allocate(pool, stream, &info, &request, &taken);
+	status = allocate(&asking, &taken);
 	if (status == PHILOX_ERROR_MEMORY)
-		status = allocate_again(pool, stream, &info, &request, &taken);
-	if (status == PHILOX_OK) {
-		pool_step_note(pool, &info, PROGRAM_ALLOC, &taken, alignment);
-		*block = (struct philox_pool_block){taken.id, taken.address,
-						    taken.size};
-		status_restore(&kept); /* it may have taken two attempts */
-	}
-	return pool_report(pool, status, bytes);
+		status = allocate_again(&asking, &taken);
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, bytes);
+	if (asking.info.id)
+		pool_step_note(pool, &asking.info, PROGRAM_ALLOC, &taken,
+			       alignment);
+	*block = (struct philox_pool_block){taken.id, taken.address,
+					    taken.size};
+	if (asking.failed)
+		status_restore(&asking.kept);
+	return pool_report(pool, PHILOX_OK, bytes);
+}
+
+static void note_freed(struct philox_pool *pool,
+		       const struct capture_info *info,
+		       const struct pool_block *freed)
+{
+	pool_mark_freed(pool, freed);
+	if (!info->id)
+		pool_filled(pool, freed);
 }
 
 /* With the pool's lock. */
@@ -176,19 +242,25 @@ static enum philox_status put_block(struct philox_pool *pool,
 				    const struct capture_info *info,
 				    void *address, struct pool_block *shown)
 {
+	const int as_a_rule = is_as_a_rule(pool, stream, info);
 	struct block *block;
-	uint32_t owner;
-	enum philox_status status;
+	uint32_t owner = POOL_SHARED;
+	enum philox_status status = PHILOX_OK;
 
-	pool_settle(pool);
-	status = pool_admit(pool, info);
+	if (!as_a_rule) {
+		pool_settle(pool);
+		status = pool_admit(pool, info);
+	}
 	if (status != PHILOX_OK)
 		return status;
-	block = pool_locate(pool->blocks, address, shown);
+	block = pool_locate(pool->blocks, address);
 	if (!block)
 		return pool_says(pool, PHILOX_ERROR_INVALID);
-	status = pool_wipe(pool, stream, shown);
-	if (status == PHILOX_OK) {
+	if (has_care(pool) || pool->context_locked || info->id)
+		pool_show(pool->blocks, block, shown);
+	if (has_care(pool))
+		status = pool_wipe(pool, stream, shown);
+	if (status == PHILOX_OK && !as_a_rule) {
 		pool_note_free(pool, stream);
 		status = pool_owner(pool, stream, &owner);
 	}
@@ -196,9 +268,9 @@ static enum philox_status put_block(struct philox_pool *pool,
 		status = pool_put(pool->blocks, block, owner);
 	if (status != PHILOX_OK)
 		return pool_says(pool, status);
-	pool_mark_freed(pool, shown);
-	if (!info->id)
-		pool_filled(pool, shown);
+	pool->touched |= as_a_rule;
+	if (has_care(pool))
+		note_freed(pool, info, shown);
 	journal_block(pool, "free", shown);
 	return PHILOX_OK;
 }
@@ -219,7 +291,7 @@ enum philox_status pool_free_block(struct philox_pool *pool,
 	pool_lock(pool);
 	status = put_block(pool, stream, &info, address, &freed);
 	pool_unlock(pool);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK && info.id)
 		pool_step_note(pool, &info, PROGRAM_FREE, &freed, 0);
 	if (status == PHILOX_OK && !info.id)
 		pool_unmap_free(pool);

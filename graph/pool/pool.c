@@ -51,8 +51,11 @@ enum philox_status pool_refuse_owned(const struct philox_pool *pool)
 enum philox_status pool_report(const struct philox_pool *pool,
 			       enum philox_status status, uint64_t bytes)
 {
-	struct philox_log_entry subject = {.pool = pool->name, .bytes = bytes};
+	struct philox_log_entry subject;
 
+	if (status == PHILOX_OK)
+		return context_report(pool->context, status, NULL);
+	subject = (struct philox_log_entry){.pool = pool->name, .bytes = bytes};
 	return context_report(pool->context, status, &subject);
 }
 

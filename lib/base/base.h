@@ -169,6 +169,13 @@ static inline uint64_t clock_now(void)
  * name_check() refuses a name with a control character, C0, DEL or C1 in UTF-8:
  * ERROR_INVALID, with what it is the name of. NULL is fine here.
  */
+static inline int name_is_plain(const char *name)
+{
+	while (name && *name >= 0x20 && *name < 0x7f)
+		name++;
+	return !name || !*name;
+}
+
 enum philox_status name_check(const char *name, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

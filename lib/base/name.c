@@ -20,9 +20,12 @@ static const unsigned char *find_control(const char *name)
 {
 	const unsigned char *at = (const unsigned char *)name;
 
-	while (*at && !control_at(at))
-		at++;
-	return at;
+	for (;; at++) {
+		while (*at - 0x20u < 0x7f - 0x20) /* most are ASCII */
+			at++;
+		if (!*at || control_at(at))
+			return at;
+	}
 }
 
 enum philox_status name_check(const char *name, const char *format, ...)

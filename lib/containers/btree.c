@@ -15,7 +15,7 @@
  * comparisons do not wait for each other, and no branch depends on them, which
  * could not be predicted. Slots that are not in use have keys above all others.
  */
-static uint32_t count_below(const uint64_t *high, uint64_t bound)
+static inline uint32_t count_below(const uint64_t *high, uint64_t bound)
 {
 	uint32_t n = (uint32_t)(high[GROUP - 1] < bound) +
 		     (uint32_t)(high[2 * GROUP - 1] < bound) +
@@ -30,11 +30,19 @@ static uint32_t count_below(const uint64_t *high, uint64_t bound)
 }
 
 /* How many keys of a node are <= key. */
-static uint32_t count_up_to(const struct index_node *node, struct index_key key)
+static inline uint32_t count_up_to(const struct index_node *node,
+				   struct index_key key)
 {
 	uint32_t n = count_below(node->high, key.high), end, middle;
 
-	if (node->high[n < INDEX_FANOUT ? n : 0] != key.high)
+	if (n == INDEX_FANOUT || node->high[n] != key.high)
+		return n;
+	if (!node->wide)
+		return n + 1;
+	if (node->low[n] > key.low)
+		return n;
+	/* Most high parts are there once */
+	if (++n == INDEX_FANOUT || node->high[n] != key.high)
 		return n;
 	end = count_below(node->high, key.high + 1);
 	while (n < end) {
@@ -62,7 +70,9 @@ static void move_entries(struct index_node *to, uint32_t at,
 			 uint32_t n)
 {
 	memmove(to->high + at, from->high + first, n * sizeof(to->high[0]));
-	memmove(to->low + at, from->low + first, n * sizeof(to->low[0]));
+	if (to->wide)
+		memmove(to->low + at, from->low + first,
+			n * sizeof(to->low[0]));
 	memmove(to->values + at, from->values + first,
 		n * sizeof(to->values[0]));
 }
@@ -91,10 +101,11 @@ static void cut_entry(struct index_node *node, uint32_t slot)
 	set_count(node, node->n - 1);
 }
 
-static struct index_node *make_node(struct slab *nodes)
+static struct index_node *make_node(struct slab *nodes, uint32_t wide)
 {
 	struct index_node *node = slab_take(nodes);
 
+	node->wide = wide;
 	node->n = INDEX_FANOUT;
 	set_count(node, 0);
 	node->before = NULL;
@@ -125,9 +136,10 @@ static void split_child(struct index_node *parent, uint32_t slot,
 			struct slab *nodes, int is_leaf)
 {
 	struct index_node *left = parent->values[slot];
-	struct index_node *right = make_node(nodes);
+	struct index_node *right = make_node(nodes, left->wide);
 
-	right->n = left->n / 2;
+	/* Keys that come in order fill each leaf */
+	right->n = is_leaf && !left->after ? 1 : left->n / 2;
 	move_entries(right, 0, left, left->n - right->n, right->n);
 	set_count(left, left->n - right->n);
 	if (is_leaf)
@@ -138,7 +150,8 @@ static void split_child(struct index_node *parent, uint32_t slot,
 
 static void raise_root(struct index *index, struct slab *nodes)
 {
-	struct index_node *root = make_node(nodes), *child = index->root;
+	struct index_node *root = make_node(nodes, index->wide);
+	struct index_node *child = index->root;
 
 	put_entry(root, 0, (struct index_key){child->high[0], child->low[0]},
 		  child);
@@ -171,13 +184,39 @@ static struct index_node *step_down(struct index_node *node,
 	return node->values[child_of(node, key)];
 }
 
+static int is_above(const struct index_node *leaf, struct index_key key)
+{
+	const uint64_t high = leaf->high[leaf->n - 1];
+
+	return key.high > high || (leaf->wide && key.high == high &&
+				   key.low > leaf->low[leaf->n - 1]);
+}
+
+/* Behind the last entry, without a search. 0: it belongs elsewhere. */
+static int append_entry(const struct index *index, struct index_key key,
+			void *value)
+{
+	struct index_node *leaf = index->last;
+
+	if (!leaf || leaf->after || leaf->n == INDEX_FANOUT ||
+	    !is_above(leaf, key))
+		return 0;
+	leaf->high[leaf->n] = key.high;
+	leaf->low[leaf->n] = key.low;
+	leaf->values[leaf->n++] = value;
+	return 1;
+}
+
 void index_insert(struct index *index, struct slab *nodes, struct index_key key,
 		  void *value)
 {
 	struct index_node *node;
 
+	index->count++;
+	if (append_entry(index, key, value))
+		return;
 	if (!index->root) {
-		index->root = make_node(nodes);
+		index->root = make_node(nodes, index->wide);
 		index->height = 1;
 	}
 	if (index->root->n == INDEX_FANOUT)
@@ -186,7 +225,8 @@ void index_insert(struct index *index, struct slab *nodes, struct index_key key,
 	for (unsigned level = index->height; level > 1; level--)
 		node = step_down(node, key, nodes, level == 2);
 	put_entry(node, count_up_to(node, key), key, value);
-	index->count++;
+	if (!node->after)
+		index->last = node;
 }
 
 /* --- removing ------------------------------------------------------------- */
@@ -218,6 +258,9 @@ static int shrink(struct index_node *parent, uint32_t slot, struct slab *nodes,
 {
 	struct index_node *child = parent->values[slot];
 
+	/* With more it needs no neighbour: their counts are not looked up */
+	if (child->n > INDEX_LEAST)
+		return 0;
 	if (slot + 1 < parent->n && may_join(child, parent->values[slot + 1])) {
 		join_children(parent, slot, nodes, are_leaves);
 		return 1;
@@ -267,11 +310,13 @@ void *index_remove(struct index *index, struct slab *nodes,
 	}
 	slot = count_up_to(node, key);
 	if (!slot-- || node->high[slot] != key.high ||
-	    node->low[slot] != key.low)
+	    (node->wide && node->low[slot] != key.low))
 		return NULL;
 	value = node->values[slot];
 	cut_entry(node, slot);
 	index->count--;
+	if (node->n <= INDEX_LEAST)
+		index->last = NULL; /* it may go */
 	for (unsigned i = depth; i-- > 0;)
 		if (!shrink(path[i], slots[i], nodes, i + 1 == depth))
 			break;
@@ -291,7 +336,7 @@ void index_clear(struct index *index, struct slab *nodes)
 {
 	if (index->root)
 		clear_node(index->root, index->height, nodes);
-	*index = (struct index){0};
+	*index = (struct index){.wide = index->wide};
 }
 
 /* --- searching ------------------------------------------------------------ */
@@ -317,7 +362,11 @@ void index_replace(struct index *index, struct index_key key, void *value)
 
 struct index_cursor index_first(const struct index *index)
 {
-	return index_at_least(index, (struct index_key){0, 0});
+	const struct index_node *node = index->root;
+
+	for (unsigned level = index->height; level > 1; level--)
+		node = node->values[0];
+	return (struct index_cursor){node, 0};
 }
 
 struct index_cursor index_at_least(const struct index *index,
@@ -330,7 +379,7 @@ struct index_cursor index_at_least(const struct index *index,
 		return (struct index_cursor){NULL, 0};
 	slot = count_up_to(leaf, key);
 	if (slot && leaf->high[slot - 1] == key.high &&
-	    leaf->low[slot - 1] == key.low)
+	    (!leaf->wide || leaf->low[slot - 1] == key.low))
 		slot--;
 	if (slot == leaf->n)
 		return (struct index_cursor){leaf->after, 0};
@@ -374,7 +423,8 @@ static int is_below(struct index_key a, struct index_key b)
 
 static struct index_key node_key(const struct index_node *node, uint32_t slot)
 {
-	return (struct index_key){node->high[slot], node->low[slot]};
+	return (struct index_key){node->high[slot],
+				  node->wide ? node->low[slot] : 0};
 }
 
 static void walk_leaf(const struct index_node *leaf, struct tree_walk *walk)

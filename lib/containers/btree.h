@@ -6,10 +6,10 @@
  * says how many of them suffice for entries that are in these indexes, however
  * they came there, so that an insertion never fails after a reservation.
  *
- * Neighbours under one parent that have INDEX_JOIN entries or less together when
- * one is removed become one node, and a node that is split has more than half of
- * that; so neighbours have more than INDEX_LEAST together, which is what
- * index_nodes() relies on.
+ * If a node is left with INDEX_LEAST entries or less, and has INDEX_JOIN or less
+ * together with a neighbour under the same parent, both become one. A node
+ * that is split has more than half of that; so neighbours have more than
+ * INDEX_LEAST together, which is what index_nodes() relies on.
  */
 #ifndef LIB_CONTAINERS_BTREE_H
 #define LIB_CONTAINERS_BTREE_H
@@ -28,6 +28,7 @@ struct index_key {
 
 struct index_node {
 	uint32_t n;
+	uint32_t wide; /* as its index */
 	struct index_node *before, *after; /* leaves only */
 	uint64_t high[INDEX_FANOUT], low[INDEX_FANOUT];
 	void *values[INDEX_FANOUT]; /* of an inner node: children, whose keys
@@ -39,6 +40,8 @@ struct index {
 	struct index_node *root;
 	size_t count;
 	unsigned height; /* 1: the root is a leaf */
+	struct index_node *last; /* leaf that was: for keys that come in order */
+	uint32_t wide;   /* 0: all keys have the low part 0, which is not kept */
 };
 
 struct index_cursor {
@@ -88,8 +91,9 @@ static inline void *index_value(struct index_cursor cursor)
 
 static inline struct index_key index_key_at(struct index_cursor cursor)
 {
-	return (struct index_key){cursor.leaf->high[cursor.slot],
-				  cursor.leaf->low[cursor.slot]};
+	return (struct index_key){
+		cursor.leaf->high[cursor.slot],
+		cursor.leaf->wide ? cursor.leaf->low[cursor.slot] : 0};
 }
 
 /* NULL, or which invariant does not hold; adds to *nodes those in use. */

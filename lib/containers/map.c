@@ -12,12 +12,6 @@
 
 #define CAPACITY_LEAST 64
 
-/* Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. */
-static size_t home_of(const struct map *map, uint64_t key)
-{
-	return (size_t)(key * 0x9e3779b97f4a7c15ULL >> map->shift);
-}
-
 static size_t slot_after(const struct map *map, size_t slot)
 {
 	return (slot + 1) & (map->capacity - 1);
@@ -90,7 +84,7 @@ int map_enlarge(struct map *map, size_t count)
 
 void map_put(struct map *map, uint64_t key, void *value)
 {
-	size_t slot = home_of(map, key);
+	size_t slot = map_home(map, key);
 
 	while (map->entries[slot].value)
 		slot = slot_after(map, slot);
@@ -100,7 +94,7 @@ void map_put(struct map *map, uint64_t key, void *value)
 
 struct map_entry *map_find(const struct map *map, uint64_t key)
 {
-	return map->capacity ? entry_from(map, home_of(map, key), key) : NULL;
+	return map->capacity ? entry_from(map, map_home(map, key), key) : NULL;
 }
 
 struct map_entry *map_find_next(const struct map *map,
@@ -113,7 +107,7 @@ struct map_entry *map_find_next(const struct map *map,
 /* Whether an entry at `slot` may move up to `gap`: its home is not between. */
 static int may_move(const struct map *map, size_t gap, size_t slot)
 {
-	size_t home = home_of(map, map->entries[slot].key);
+	size_t home = map_home(map, map->entries[slot].key);
 	size_t mask = map->capacity - 1;
 
 	return ((slot - home) & mask) >= ((slot - gap) & mask);
@@ -121,7 +115,7 @@ static int may_move(const struct map *map, size_t gap, size_t slot)
 
 void map_remove(struct map *map, uint64_t key, const void *value)
 {
-	size_t gap = search_from(map, home_of(map, key), key), slot;
+	size_t gap = search_from(map, map_home(map, key), key), slot;
 
 	while (map->entries[gap].value != value)
 		gap = search_from(map, slot_after(map, gap), key);

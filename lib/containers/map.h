@@ -23,6 +23,12 @@ struct map {
 	unsigned shift;
 };
 
+/* Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. */
+static inline size_t map_home(const struct map *map, uint64_t key)
+{
+	return (size_t)(key * 0x9e3779b97f4a7c15ULL >> map->shift);
+}
+
 void map_finish(struct map *map);
 
 /* Empties it; the room stays. */
@@ -46,6 +52,13 @@ void map_put(struct map *map, uint64_t key, void *value);
 struct map_entry *map_find(const struct map *map, uint64_t key);
 struct map_entry *map_find_next(const struct map *map,
 				const struct map_entry *entry);
+
+/* Has the entry of a key brought near, which is wanted soon. */
+static inline void map_expect(const struct map *map, uint64_t key)
+{
+	if (map->capacity)
+		__builtin_prefetch(&map->entries[map_home(map, key)]);
+}
 
 /* The value of the first entry of a key; NULL: there is none. */
 static inline void *map_value(const struct map *map, uint64_t key)

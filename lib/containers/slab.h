@@ -54,6 +54,7 @@ static inline void *slab_take(struct slab *slab)
 	if (!record)
 		return slab_take_fresh(slab);
 	slab->spare = *(void **)record;
+	__builtin_prefetch(slab->spare); /* the next one taken */
 	return record;
 }
 

@@ -102,6 +102,7 @@ Test(pool_bins, find_each_size_and_all_blocks)
 	static struct bins bins;
 	uint32_t state = 7;
 
+	bins_init(&bins);
 	open_trial(&t);
 	for (size_t i = 0; i < BLOCKS; i++)
 		t.blocks[i].units = 1 + next_number(&state) % 200;

@@ -193,7 +193,8 @@ Test(pool_blocks, a_request_that_may_not_use_home_s_memory_does_not)
 	ON_BOTH_KINDS(t)
 	{
 		take(&t, 1, 0);
-		FAILS(pool_take(t.pool, &request, &block), PHILOX_NOT_READY);
+		cr_assert(pool_take(t.pool, &request, &block) ==
+			  PHILOX_NOT_READY);
 		OK(pool_grow(t.pool, &request, &mapped));
 		cr_assert(mapped == UNITS(128));
 		cr_assert(pool_owns(t.pool, 3) == UNITS(128));

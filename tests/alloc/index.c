@@ -9,10 +9,14 @@
 
 #define KEYS 30000
 
-/* Keys in order: their high parts repeat, in runs of several lengths. */
-static struct index_key key_of(size_t i)
+/*
+ * Keys in order: in a wide index their high parts repeat, in runs of several
+ * lengths.
+ */
+static struct index_key key_in(const struct index *index, size_t i)
 {
-	return (struct index_key){i / 7 * 3, i % 7 * 5};
+	return index->wide ? (struct index_key){i / 7 * 3, i % 7 * 5}
+			   : (struct index_key){i * 3, 0};
 }
 
 static uint32_t next_number(uint32_t *state)
@@ -31,14 +35,14 @@ struct trial {
 static void change(struct trial *t, size_t i)
 {
 	if (t->there[i]) {
-		cr_assert(index_remove(&t->index, &t->nodes, key_of(i)) ==
+		cr_assert(index_remove(&t->index, &t->nodes, key_in(&t->index, i)) ==
 			  &t->there[i]);
-		cr_assert(!index_remove(&t->index, &t->nodes, key_of(i)));
+		cr_assert(!index_remove(&t->index, &t->nodes, key_in(&t->index, i)));
 		t->count--;
 	} else {
 		cr_assert(
 			slab_reserve(&t->nodes, index_nodes(t->count + 1, 1)));
-		index_insert(&t->index, &t->nodes, key_of(i), &t->there[i]);
+		index_insert(&t->index, &t->nodes, key_in(&t->index, i), &t->there[i]);
 		t->count++;
 	}
 	t->there[i] ^= 1;
@@ -47,8 +51,8 @@ static void change(struct trial *t, size_t i)
 
 static void search(const struct trial *t, size_t i)
 {
-	struct index_cursor least = index_at_least(&t->index, key_of(i));
-	struct index_cursor most = index_at_most(&t->index, key_of(i));
+	struct index_cursor least = index_at_least(&t->index, key_in(&t->index, i));
+	struct index_cursor most = index_at_most(&t->index, key_in(&t->index, i));
 	size_t up = i, down = i + 1;
 
 	while (up < KEYS && !t->there[up])
@@ -73,17 +77,18 @@ static void check(const struct trial *t)
 		while (!t->there[i])
 			i++;
 		cr_assert(index_value(cursor) == &t->there[i]);
-		cr_assert(index_key_at(cursor).low == key_of(i).low);
+		cr_assert(index_key_at(cursor).low == key_in(&t->index, i).low);
 	}
 }
 
 /* The share of keys that are there goes up and down, to nothing in the end. */
-Test(pool_index, finds_what_an_array_finds)
+static void change_at_random(uint32_t wide)
 {
 	static struct trial t;
 	uint32_t state = 1;
 	size_t i;
 
+	t.index.wide = wide;
 	slab_init(&t.nodes, sizeof(struct index_node));
 	for (size_t step = 0; step < 300000; step++) {
 		i = next_number(&state) % KEYS;
@@ -103,10 +108,17 @@ Test(pool_index, finds_what_an_array_finds)
 	slab_finish(&t.nodes);
 }
 
+Test(pool_index, finds_what_an_array_finds)
+{
+	change_at_random(0);
+	change_at_random(1);
+}
+
 Test(pool_index, takes_keys_in_order_from_either_end)
 {
 	static struct trial t;
 
+	t.index.wide = 1;
 	slab_init(&t.nodes, sizeof(struct index_node));
 	for (size_t i = 0; i < KEYS; i++)
 		change(&t, i);

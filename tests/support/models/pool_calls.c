@@ -6,9 +6,12 @@
 enum philox_status put_at(struct pool *pool, void *address, uint32_t owner,
 			  struct pool_block *was)
 {
-	struct block *block = pool_locate(pool, address, was);
+	struct block *block = pool_locate(pool, address);
 
-	return block ? pool_put(pool, block, owner) : PHILOX_ERROR_INVALID;
+	if (!block)
+		return PHILOX_ERROR_INVALID;
+	pool_show(pool, block, was);
+	return pool_put(pool, block, owner);
 }
 
 struct wanted {
