@@ -204,10 +204,10 @@ void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
 static struct block *cut_block(struct blocks *blocks, struct block *block,
 			       uint64_t place)
 {
-	struct block *rest = new_free(
-		blocks, place, block_end(block) - place,
-		block->address + (place - block->place) * POOL_UNIT,
-		block->owner);
+	struct block *rest =
+		new_free(blocks, place, block_end(block) - place,
+			 block->address + (place - block->place) * POOL_UNIT,
+			 block->owner);
 
 	block->units = place - block->place;
 	link_block(blocks, block, rest);
@@ -316,9 +316,8 @@ struct block *blocks_release(struct blocks *blocks, struct block *block,
 void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 			     uint32_t owner)
 {
-	struct block *freed =
-		new_free(blocks, block->place, block->units, block->address,
-			 owner);
+	struct block *freed = new_free(blocks, block->place, block->units,
+				       block->address, owner);
 
 	leave_live(blocks, block);
 	replace_block(blocks, block, freed);

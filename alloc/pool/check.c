@@ -75,10 +75,10 @@ static int has_address(const struct pool *pool, const struct block *block)
 {
 	const struct extent *extent = extents_at(&pool->extents, block->place);
 
-	return extent && block->address ==
-				 (uintptr_t)extent->address +
-					 (block->place - extent->place) *
-						 POOL_UNIT;
+	return extent &&
+	       block->address ==
+		       (uintptr_t)extent->address +
+			       (block->place - extent->place) * POOL_UNIT;
 }
 
 static void check_list(const struct pool *pool, struct tally *tally)

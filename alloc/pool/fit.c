@@ -171,8 +171,8 @@ int fit_find(const struct blocks *blocks, const struct fit_need *need,
 	struct best best = {0};
 
 	for (uint32_t i = 0; i < need->n_owners; i++)
-		search_owner(owner_of(blocks, need->owners[i]), need, tail_place,
-			     &best);
+		search_owner(owner_of(blocks, need->owners[i]), need,
+			     tail_place, &best);
 	if (!best.units)
 		search_all_runs(blocks, need, tail_place, &best);
 	if (!best.units && tail &&

@@ -141,7 +141,7 @@ struct blocks {
 	struct owner *owners;        /* those below owners_room */
 	uint32_t owners_room;
 	uint32_t owners_end;         /* those from here on never had memory */
-	struct number_set *in_use;      /* owners; NULL: nobody asks */
+	struct number_set *in_use;   /* owners; NULL: nobody asks */
 	size_t n_owners;             /* that have memory */
 	size_t n_free;               /* blocks */
 	size_t n_extents;            /* in two indexes that share the nodes */
@@ -149,7 +149,7 @@ struct blocks {
 					that is asked for */
 	uint64_t live_units, free_units;
 	struct room room;
-	uint32_t credit; /* blocks that may come or go without a new reservation */
+	uint32_t credit; /* blocks that there is room for: see below */
 	int is_held; /* see blocks_hold() */
 };
 
@@ -254,7 +254,10 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 
 int blocks_reserve_credit(struct blocks *blocks);
 
-/* The same for one block that is taken or put. */
+/*
+ * The same for one block that is taken or put. Room is made for many at a time:
+ * the credit is lost with any other change.
+ */
 static inline int blocks_reserve_one(struct blocks *blocks)
 {
 	if (!blocks->credit)

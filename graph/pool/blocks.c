@@ -199,9 +199,9 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 	if (!block)
 		return context_null(pool->context, "block");
 	NEED_PROCESS(pool->context);
-	status = name_is_plain(tag) ? PHILOX_OK
-				    : name_check(tag, "pool '%s': tag",
-						 pool->name);
+	status = name_is_plain(tag)
+			 ? PHILOX_OK
+			 : name_check(tag, "pool '%s': tag", pool->name);
 	if (status != PHILOX_OK)
 		return pool_report(pool, status, bytes);
 	asking.pool = pool;
@@ -220,8 +220,8 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 	if (asking.info.id)
 		pool_step_note(pool, &asking.info, PROGRAM_ALLOC, &taken,
 			       alignment);
-	*block = (struct philox_pool_block){taken.id, taken.address,
-					    taken.size};
+	*block =
+		(struct philox_pool_block){taken.id, taken.address, taken.size};
 	if (asking.failed)
 		status_restore(&asking.kept);
 	return pool_report(pool, PHILOX_OK, bytes);

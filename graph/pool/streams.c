@@ -69,9 +69,8 @@ static void *as_value(uint32_t owner)
 static uint32_t find_stream(const struct philox_pool *pool,
 			    philox_stream stream, int in_session)
 {
-	const struct map_entry *entry =
-		map_find(&pool->by_stream,
-			 key_of(stream, pthread_self(), in_session));
+	const struct map_entry *entry = map_find(
+		&pool->by_stream, key_of(stream, pthread_self(), in_session));
 	uint32_t owner;
 
 	for (; entry; entry = map_find_next(&pool->by_stream, entry)) {
@@ -88,10 +87,10 @@ static void forget_stream(struct philox_pool *pool, uint32_t owner)
 	struct pool_stream *known = stream_at(pool, owner);
 
 	if (!known->nobody)
-		map_remove(&pool->by_stream,
-			   key_of(known->stream, known->thread,
-				  known->in_session),
-			   as_value(owner));
+		map_remove(
+			&pool->by_stream,
+			key_of(known->stream, known->thread, known->in_session),
+			as_value(owner));
 	known->nobody = 1;
 }
 
@@ -142,8 +141,7 @@ enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 		return PHILOX_OK;
 	}
 	*owner = find_stream(pool, stream, in_session);
-	return *owner ? PHILOX_OK
-		      : make_owner(pool, stream, in_session, owner);
+	return *owner ? PHILOX_OK : make_owner(pool, stream, in_session, owner);
 }
 
 void pool_leave_streams(struct philox_pool *pool)

@@ -28,7 +28,7 @@ struct index_key {
 
 struct index_node {
 	uint32_t n;
-	uint32_t wide; /* as its index */
+	uint32_t wide;                     /* as its index */
 	struct index_node *before, *after; /* leaves only */
 	uint64_t high[INDEX_FANOUT], low[INDEX_FANOUT];
 	void *values[INDEX_FANOUT]; /* of an inner node: children, whose keys
@@ -40,8 +40,9 @@ struct index {
 	struct index_node *root;
 	size_t count;
 	unsigned height; /* 1: the root is a leaf */
-	struct index_node *last; /* leaf that was: for keys that come in order */
-	uint32_t wide;   /* 0: all keys have the low part 0, which is not kept */
+	struct index_node
+		*last; /* leaf that was: for keys that come in order */
+	uint32_t wide; /* 0: all keys have the low part 0, which is not kept */
 };
 
 struct index_cursor {

@@ -35,14 +35,16 @@ struct trial {
 static void change(struct trial *t, size_t i)
 {
 	if (t->there[i]) {
-		cr_assert(index_remove(&t->index, &t->nodes, key_in(&t->index, i)) ==
-			  &t->there[i]);
-		cr_assert(!index_remove(&t->index, &t->nodes, key_in(&t->index, i)));
+		cr_assert(index_remove(&t->index, &t->nodes,
+				       key_in(&t->index, i)) == &t->there[i]);
+		cr_assert(!index_remove(&t->index, &t->nodes,
+					key_in(&t->index, i)));
 		t->count--;
 	} else {
 		cr_assert(
 			slab_reserve(&t->nodes, index_nodes(t->count + 1, 1)));
-		index_insert(&t->index, &t->nodes, key_in(&t->index, i), &t->there[i]);
+		index_insert(&t->index, &t->nodes, key_in(&t->index, i),
+			     &t->there[i]);
 		t->count++;
 	}
 	t->there[i] ^= 1;
@@ -51,8 +53,10 @@ static void change(struct trial *t, size_t i)
 
 static void search(const struct trial *t, size_t i)
 {
-	struct index_cursor least = index_at_least(&t->index, key_in(&t->index, i));
-	struct index_cursor most = index_at_most(&t->index, key_in(&t->index, i));
+	struct index_cursor least =
+		index_at_least(&t->index, key_in(&t->index, i));
+	struct index_cursor most =
+		index_at_most(&t->index, key_in(&t->index, i));
 	size_t up = i, down = i + 1;
 
 	while (up < KEYS && !t->there[up])
