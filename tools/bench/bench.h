@@ -95,8 +95,12 @@ int bench_wants(const struct bench *bench, const char *name);
 
 /* --- measuring ------------------------------------------------------------ */
 
-/* bench_now() reads a clock in nanoseconds. */
+/*
+ * bench_now() reads a clock in nanoseconds, and bench_worked() how long this
+ * thread has worked.
+ */
 double bench_now(void);
+double bench_worked(void);
 
 /* bench_median() sorts `values` and returns the middle one. */
 double bench_median(double *values, int count);

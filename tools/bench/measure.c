@@ -19,6 +19,14 @@ double bench_now(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+double bench_worked(void)
+{
+	struct timespec worked;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &worked);
+	return (double)worked.tv_sec * 1e9 + (double)worked.tv_nsec;
+}
+
 static int compare_values(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
