@@ -33,8 +33,6 @@ struct asking {
 	philox_stream stream;
 	struct capture_info info;
 	struct pool_request request;
-	struct status_message kept; /* of before it, if `failed` */
-	int failed;                 /* something has, which may not matter */
 };
 
 /* Takes from the device, then from other streams. */
@@ -46,8 +44,6 @@ static enum philox_status take_more(struct asking *asking,
 	struct status_message kept;
 	enum philox_status status;
 
-	if (!asking->failed++)
-		asking->kept = status_kept();
 	status = pool_grow_for(pool, request);
 	if (status == PHILOX_OK)
 		return pool_take(pool->blocks, request, block);
@@ -192,8 +188,9 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 				   size_t alignment, const char *tag,
 				   struct philox_pool_block *block)
 {
+	const struct status_message kept = status_kept();
 	struct pool_block taken;
-	struct asking asking; /* its message would take long to clear */
+	struct asking asking;
 	enum philox_status status;
 
 	if (!block)
@@ -208,7 +205,6 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 	asking.stream = stream;
 	asking.request = (struct pool_request){
 		.size = bytes, .alignment = alignment, .tag = tag};
-	asking.failed = 0;
 	status = device_ask_capture(pool_device(pool), stream, &asking.info);
 	if (status != PHILOX_OK)
 		return pool_report(pool, pool_says(pool, status), bytes);
@@ -222,8 +218,8 @@ enum philox_status pool_take_block(struct philox_pool *pool,
 			       alignment);
 	*block =
 		(struct philox_pool_block){taken.id, taken.address, taken.size};
-	if (asking.failed)
-		status_restore(&asking.kept);
+	if (status_is_other(&kept)) /* it may have taken two attempts */
+		status_restore(&kept);
 	return pool_report(pool, PHILOX_OK, bytes);
 }
 
