@@ -55,7 +55,7 @@ PHILOX_FN struct philox_f32x4 philox_or_poison4(struct philox_state state,
 	return x;
 }
 
-/* --- four elements -------------------------------------------------------- */
+/* --- words ---------------------------------------------------------------- */
 
 /* Return the words of a block. */
 PHILOX_FN struct philox_words philox_words4(struct philox_state state,
@@ -80,6 +80,91 @@ PHILOX_FN struct philox_words64 philox_words2(struct philox_state state,
 		joined.w[i] = philox_join(words.w[2 * i + 1], words.w[2 * i]);
 	return joined;
 }
+
+/* Return the word of an element. */
+PHILOX_FN uint32_t philox_word_at(struct philox_state state, uint64_t element)
+{
+	struct philox_words words = philox_words4(state, element / 4);
+	/* no variable index, for which a GPU would need memory */
+	uint32_t even = element & 2 ? words.w[2] : words.w[0];
+	uint32_t odd = element & 2 ? words.w[3] : words.w[1];
+
+	return element & 1 ? odd : even;
+}
+
+/* --- exponential and Gumbel numbers of words ------------------------------ */
+
+/*
+ * For kernels that have words already: they refine a small word
+ * (PHILOX_SMALL_WORD) by the element's word at philox_retry_state(state, 0).
+ * One element in 16.8 million has one. The state is not looked at for poison.
+ */
+
+/* Return an exponential number of rate 1 of an element whose word is small. */
+PHILOX_RARE float philox_exponential_again(struct philox_state state,
+					   uint64_t element, uint32_t w)
+{
+	struct philox_state retry = philox_retry_state(state, 0);
+
+	return philox_exponential_small(w, philox_word_at(retry, element));
+}
+
+/* Return the exponential number of rate 1 that an element gets of its word. */
+PHILOX_FN float philox_exponential_of(struct philox_state state,
+				      uint64_t element, uint32_t w)
+{
+	return w < PHILOX_SMALL_WORD
+		       ? philox_exponential_again(state, element, w)
+		       : philox_minus_ln1m_f32(w);
+}
+
+/* Return the Gumbel number that an element gets of its word. */
+PHILOX_FN float philox_gumbel_of(struct philox_state state, uint64_t element,
+				 uint32_t w)
+{
+	return philox_gumbel_of_exponential(
+		philox_exponential_of(state, element, w));
+}
+
+/* Return the least word of a block: if it is not small, none is. */
+PHILOX_FN uint32_t philox_least_word(struct philox_words words)
+{
+	uint32_t a = words.w[0] < words.w[1] ? words.w[0] : words.w[1];
+	uint32_t b = words.w[2] < words.w[3] ? words.w[2] : words.w[3];
+
+	return a < b ? a : b;
+}
+
+/* Return the exponential numbers of rate 1 that a block gets of its words. */
+PHILOX_FN struct philox_f32x4 philox_exponential4_of(struct philox_state state,
+						     uint64_t block,
+						     struct philox_words words)
+{
+	struct philox_f32x4 x;
+
+	for (int i = 0; i < 4; i++)
+		x.v[i] = philox_minus_ln1m_f32(words.w[i]);
+	if (philox_least_word(words) >= PHILOX_SMALL_WORD)
+		return x;
+	for (unsigned i = 0; i < 4; i++)
+		x.v[i] =
+			philox_exponential_of(state, 4 * block + i, words.w[i]);
+	return x;
+}
+
+/* Return the Gumbel numbers that a block gets of its words. */
+PHILOX_FN struct philox_f32x4 philox_gumbel4_of(struct philox_state state,
+						uint64_t block,
+						struct philox_words words)
+{
+	struct philox_f32x4 x = philox_exponential4_of(state, block, words);
+
+	for (int i = 0; i < 4; i++)
+		x.v[i] = philox_gumbel_of_exponential(x.v[i]);
+	return x;
+}
+
+/* --- four numbers --------------------------------------------------------- */
 
 /*
  * Return uniform numbers from [0, 1), multiples of 2^-24.
@@ -134,24 +219,18 @@ PHILOX_FN struct philox_f32x4 philox_log_normal4(struct philox_state state,
 PHILOX_FN struct philox_f32x4 philox_exponential4(struct philox_state state,
 						  uint64_t block)
 {
-	struct philox_words words = philox_draw4(state, block);
-	struct philox_f32x4 x;
-
-	for (int i = 0; i < 4; i++)
-		x.v[i] = philox_exponential_f32(words.w[i]);
-	return philox_or_poison4(state, x);
+	return philox_or_poison4(
+		state, philox_exponential4_of(state, block,
+					      philox_draw4(state, block)));
 }
 
 /* Return Gumbel numbers. */
 PHILOX_FN struct philox_f32x4 philox_gumbel4(struct philox_state state,
 					     uint64_t block)
 {
-	struct philox_words words = philox_draw4(state, block);
-	struct philox_f32x4 x;
-
-	for (int i = 0; i < 4; i++)
-		x.v[i] = philox_gumbel_f32(words.w[i]);
-	return philox_or_poison4(state, x);
+	return philox_or_poison4(
+		state,
+		philox_gumbel4_of(state, block, philox_draw4(state, block)));
 }
 
 /*
@@ -213,17 +292,6 @@ PHILOX_FN struct philox_f32x4 philox_dropout4(struct philox_state state,
 
 /* --- one element ---------------------------------------------------------- */
 
-/* Return the word of an element. */
-PHILOX_FN uint32_t philox_word_at(struct philox_state state, uint64_t element)
-{
-	struct philox_words words = philox_words4(state, element / 4);
-	/* no variable index, for which a GPU would need memory */
-	uint32_t even = element & 2 ? words.w[2] : words.w[0];
-	uint32_t odd = element & 2 ? words.w[3] : words.w[1];
-
-	return element & 1 ? odd : even;
-}
-
 /* Return the 64 bits of an element of a 64-bit type. */
 PHILOX_FN uint64_t philox_word64_at(struct philox_state state, uint64_t element)
 {
@@ -264,15 +332,18 @@ PHILOX_FN float philox_log_normal_at(struct philox_state state,
 PHILOX_FN float philox_exponential_at(struct philox_state state,
 				      uint64_t element)
 {
-	return philox_or_poison(
-		state, philox_exponential_f32(philox_word_at(state, element)));
+	uint32_t w = philox_word_at(state, element);
+
+	return philox_or_poison(state,
+				philox_exponential_of(state, element, w));
 }
 
 /* Return an element's number of philox_gumbel4(). */
 PHILOX_FN float philox_gumbel_at(struct philox_state state, uint64_t element)
 {
-	return philox_or_poison(
-		state, philox_gumbel_f32(philox_word_at(state, element)));
+	uint32_t w = philox_word_at(state, element);
+
+	return philox_or_poison(state, philox_gumbel_of(state, element, w));
 }
 
 /* Return an element's number of philox_bernoulli4(). */

@@ -18,7 +18,7 @@
  *   normal       mean + std z                             mean +- 6.77 std
  *   log-normal   exp(mean + std z)                        above 0
  *   exponential  -ln(1 - v) (1 / rate)                    (0, 22.9 / rate]
- *   Gumbel       -ln(-ln(1 - v))                          [-3.14, 22.9]
+ *   Gumbel       -ln(-ln(1 - v))                          [-3.14, 45.1]
  *   Bernoulli    1 if w < T, else 0                       {0, 1}
  *   dropout      0 if w < T (a NaN too), else in times
  *                (float)(1 / (1 - p)); a NaN is quiet
@@ -35,6 +35,15 @@
  * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63. Normals
  * end at 8.7. Bernoulli and dropout use w, so a mask is the same in every
  * dtype, and dropout's scale is 1 / (1 - p) in f64.
+ *
+ * Exponential and Gumbel numbers in f32, bf16 and f16 are refined where w is
+ * below 256, which one word in 16.8 million is: v is (w + (w' + 1/2) 2^-32)
+ * 2^-32, with w' the element's word at the state philox_retry_state(state, 0).
+ * So the least exponential number is 2^-65 / rate, and the distribution of the
+ * highest of many Gumbel numbers has no visible end: a sampler multiplies what
+ * is lost there by its number of tokens. The other ends, where 1 - v is 2^-33,
+ * stay: 22.9 / rate and -3.14 cut off 1.2e-10 of the numbers, and no maximum or
+ * sum of many makes that more. Normals likewise end where u is 2^-33.
  *
  * Parameters are rounded to f32, or to f64 for f64. A product and the addition
  * that follows it are one fused multiply-add, rounded once. f16 and bf16 are

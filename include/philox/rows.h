@@ -444,16 +444,18 @@ PHILOX_API enum philox_status philox_rows_check(
  * A row of logits is sampled by the Gumbel-max rule: the token is the index v
  * of the highest score
  *
- *   score(v) = fma(logit(v), 1 / temperature, gumbel(w(v)))
+ *   score(v) = fma(logit(v), 1 / temperature, gumbel(v))
  *
  * where the temperature is rounded to f32, 1 / temperature is again rounded to
- * f32, and the sum is rounded once. w(v) is the word of element v of a draw
- * from the row's state: word v % 4 of subsequence v / 4 (philox/state.h). With
- * u = (w + 1/2) 2^-32, gumbel(w) is -ln(-ln(1 - u)) in f32 (philox/values.h).
- * Token v is then drawn with probability exp(logit(v) / temperature) divided by
- * the sum of these over all tokens (Gumbel 1954; Maddison, Tarlow, Minka: "A*
- * Sampling", NIPS 2014). Gumbel numbers are between -3.14 and 22.9, so a token
- * whose logit / temperature is 27 below the highest is never drawn.
+ * f32, and the sum is rounded once. gumbel(v) is element v of Gumbel numbers in
+ * f32 that are drawn from the row's state (philox/fill.h): -ln(-ln(1 - u)) with
+ * u = (w + 1/2) 2^-32, where w is word v % 4 of subsequence v / 4
+ * (philox/state.h), and u has 32 more bits if w is below 256. Token v is then
+ * drawn with probability exp(logit(v) / temperature) divided by the sum of
+ * these over all tokens (Gumbel 1954; Maddison, Tarlow, Minka: "A* Sampling",
+ * NIPS 2014). For a token beside another this holds within 1e-4, relative, if
+ * its logit / temperature is up to 40 below. Gumbel numbers are between -3.14
+ * and 45.1, so a token that is 49 below the highest is never drawn.
  *
  * The token depends only on the state and the logits of its row. It does not
  * depend on the row's place in the batch, the batch, the device, the launch

@@ -347,7 +347,8 @@ PHILOX_FN uint64_t philox_axis_seed(uint64_t seed, uint64_t axis,
  *   t          the number of the try: 0, 1, 2 ...
  *
  * Its key comes from the reserved subsequences, so retries consume none of the
- * operator's own words.
+ * operator's own words. Exponential and Gumbel numbers take the 32 bits that
+ * refine a small word from t = 0 (philox/draw.h).
  */
 PHILOX_FN struct philox_state philox_retry_state(struct philox_state state,
 						 uint64_t t)

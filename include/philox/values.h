@@ -151,25 +151,42 @@ PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
 }
 
 /*
- * Return an exponential number of rate 1: -ln(1 - v), v = (w + 1/2) 2^-32.
+ * Words below this are refined in exponential and Gumbel numbers of f32, bf16
+ * and f16 (philox_exponential_of(), philox_gumbel_of()).
  *
- * It is also precise where it is small, and never -0.
+ * There v = (w + 1/2) 2^-32 has few digits and an end, and so has the tail of
+ * -ln(v). 32 more bits give it both.
  */
-PHILOX_FN float philox_exponential_f32(uint32_t w)
+#define PHILOX_SMALL_WORD 256u
+
+/*
+ * Return an exponential number of rate 1 of a small word and 32 more bits:
+ * -ln(1 - v) for v = (w + (more + 1/2) 2^-32) 2^-32, within 9.0e-8.
+ *
+ *   w      below PHILOX_SMALL_WORD
+ *   more   the element's word at philox_retry_state(state, 0)
+ *
+ * It is v rounded once to f32, since v^2/2 is less than half a last place. The
+ * least is 2^-65, and none is above those of larger words.
+ */
+PHILOX_FN float philox_exponential_small(uint32_t w, uint32_t more)
 {
-	return philox_minus_ln1m_f32(w);
+	long long twice = PHILOX_CAST(long long, w) << 33 |
+			  PHILOX_CAST(long long, more) << 1 | 1;
+
+	return philox_scaled(PHILOX_CAST(float, twice), 2.71050543e-20f);
 }
 
 /*
- * Return a Gumbel number: minus the logarithm of philox_exponential_f32().
+ * Return the Gumbel number of an exponential number of rate 1 in f32: minus its
+ * logarithm.
  *
  * Each of many logits, with a Gumbel number added, is the largest with its
  * softmax probability. It is never -0.
  */
-PHILOX_FN float philox_gumbel_f32(uint32_t w)
+PHILOX_FN float philox_gumbel_of_exponential(float x)
 {
-	return philox_subtract(philox_hidden_zero(),
-			       philox_ln_f32(philox_minus_ln1m_f32(w)));
+	return philox_subtract(philox_hidden_zero(), philox_ln_f32(x));
 }
 
 /* Return an exponential number of rate 1 of a 64-bit draw. */

@@ -32,14 +32,14 @@
 #define FILL_DISTS(D, X)                                                       \
 	D(BITS, "bits", bits, no, KERNELS_WORDS(X, bits, 0))                   \
 	D(INTEGERS, "integers", integers, integers,                            \
-	  KERNELS_WORDS(X, integers, FILL_SIGNED))                             \
+	  KERNELS_WORDS(X, integers, FILL_SIGNED | FILL_MENDED))               \
 	D(UNIFORM, "uniform", uniform, range, KERNELS_UNIFORM(X, uniform))     \
 	D(NORMAL, "normal", normal, mean_std, KERNELS_REAL(X, normal, 2, 0))   \
 	D(LOG_NORMAL, "log-normal", log_normal, mean_std,                      \
 	  KERNELS_REAL(X, log_normal, 2, 0))                                   \
 	D(EXPONENTIAL, "exponential", exponential, rate,                       \
-	  KERNELS_REAL(X, exponential, 2, 0))                                  \
-	D(GUMBEL, "gumbel", gumbel, no, KERNELS_REAL(X, gumbel, 2, FILL_LONG)) \
+	  KERNELS_REFINED(X, exponential, 0))                                  \
+	D(GUMBEL, "gumbel", gumbel, no, KERNELS_REFINED(X, gumbel, FILL_LONG)) \
 	D(BERNOULLI, "bernoulli", bernoulli, p,                                \
 	  KERNELS_REAL(X, bernoulli, 4, 0))                                    \
 	D(DROPOUT, "dropout", dropout, p_in,                                   \
@@ -72,6 +72,12 @@
 	X(name##_bf16, bf16, bf16, 4, traits)  \
 	X(name##_f16, f16, f16, 4, traits)
 
+#define KERNELS_REFINED(X, name, traits)           \
+	X(name##_f32, f32, f32, 4, FILL_MENDED)    \
+	X(name##_f64, f64, f64, 2, traits)         \
+	X(name##_bf16, bf16, bf16, 4, FILL_MENDED) \
+	X(name##_f16, f16, f16, 4, FILL_MENDED)
+
 #define KERNELS_UNIFORM(X, name)                  \
 	X(name##_f32, f32, f32, 4, FILL_PLAIN)    \
 	X(name##_f64, f64, f64, 2, 0)             \
@@ -86,8 +92,9 @@
 enum {
 	FILL_READS = 1,  /* there is an input */
 	FILL_PLAIN = 2,  /* it looks at `plain` of its arguments */
-	FILL_SIGNED = 4, /* integers, of i32 or i64, too; draws are rejected */
+	FILL_SIGNED = 4, /* integers, of i32 or i64, too */
 	FILL_LONG = 8,   /* in f64 it takes a GPU many registers */
+	FILL_MENDED = 16 /* few elements need more than their own words */
 };
 
 /* Every kernel of a fill. */

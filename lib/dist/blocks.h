@@ -230,11 +230,61 @@ FILL_F64(log_normal, 2)
 		y[i] = philox_exp_f64(y[i]);
 }
 
-FILL_F32(exponential)
+/*
+ * FILL_REFINED(dist) is followed by the body that makes a number y in f32 of an
+ * exponential one of rate 1, x. fill_first_<dist>_<type>() makes a block as if
+ * none of its words were small, and returns the least (philox/draw.h).
+ * fill_again_<dist>_<type>() makes the value of such an element.
+ */
+#define FILL_REFINED_TYPE(dist, type)                                          \
+	PHILOX_FN uint32_t fill_first_##dist##_##type(                         \
+		const struct fill_args *args, struct philox_state state,       \
+		uint64_t block, fill_##type *v)                                \
+	{                                                                      \
+		struct philox_words words = philox_draw4(state, block);        \
+		float y[4];                                                    \
+                                                                               \
+		for (int i = 0; i < 4; i++)                                    \
+			y[i] = make_##dist(args,                               \
+					   philox_minus_ln1m_f32(words.w[i])); \
+		fill_narrow_##type(y, v, 4);                                   \
+		return philox_least_word(words);                               \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN fill_##type fill_again_##dist##_##type(                      \
+		const struct fill_args *args, struct philox_state state,       \
+		uint64_t element, uint32_t w)                                  \
+	{                                                                      \
+		float y[2];                                                    \
+		fill_##type v[2];                                              \
+                                                                               \
+		y[0] = y[1] = make_##dist(                                     \
+			args, philox_exponential_again(state, element, w));    \
+		fill_narrow_##type(y, v, 2);                                   \
+		return v[0];                                                   \
+	}                                                                      \
+                                                                               \
+	FILL_BLOCK(dist##_##type, fill_##type, fill_##type)                    \
+	{                                                                      \
+		struct philox_f32x4 y = philox_exponential4_of(                \
+			state, block, philox_draw4(state, block));             \
+                                                                               \
+		(void)x;                                                       \
+		for (int i = 0; i < 4; i++)                                    \
+			y.v[i] = make_##dist(args, y.v[i]);                    \
+		fill_narrow_##type(y.v, v, 4);                                 \
+	}
+
+#define FILL_REFINED(dist)                                                  \
+	PHILOX_FN float make_##dist(const struct fill_args *args, float x); \
+	FILL_REFINED_TYPE(dist, f32)                                        \
+	FILL_REFINED_TYPE(dist, bf16)                                       \
+	FILL_REFINED_TYPE(dist, f16)                                        \
+	PHILOX_FN float make_##dist(const struct fill_args *args, float x)
+
+FILL_REFINED(exponential)
 {
-	for (int i = 0; i < 4; i++)
-		y[i] = philox_multiply(philox_exponential_f32(words.w[i]),
-				       args->f32.scale);
+	return philox_multiply(x, args->f32.scale);
 }
 
 FILL_F64(exponential, 2)
@@ -245,11 +295,10 @@ FILL_F64(exponential, 2)
 			args->f64.scale);
 }
 
-FILL_F32(gumbel)
+FILL_REFINED(gumbel)
 {
 	(void)args;
-	for (int i = 0; i < 4; i++)
-		y[i] = philox_gumbel_f32(words.w[i]);
+	return philox_gumbel_of_exponential(x);
 }
 
 FILL_F64(gumbel, 2)

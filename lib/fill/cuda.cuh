@@ -55,17 +55,29 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 }
 
 /*
- * Integers: a thread first makes and writes its units of a tile from their
- * first draws. fill_first() tells which of those were rejected, n bits for each
- * unit, and fill_mend() writes those values again. It is called where few
- * registers are in use; a call in the midst of a unit would need some 25 more.
+ * Fills of which few elements need more than their own words: a thread first
+ * makes and writes its units of a tile without. fill_first() notes in `found`
+ * whether an element of unit k needs more. fill_mend() writes those values
+ * again. It is called where few registers are in use; a call in the midst of a
+ * unit would need some 25 more.
  */
 template <typename out_units>
-static __device__ __forceinline__ uint32_t fill_first(const fill_args *,
-						      philox_state, uint64_t,
-						      out_units *)
+static __device__ __forceinline__ void
+fill_first(const fill_args *, philox_state, uint64_t, out_units *, int,
+	   uint32_t *)
+{
+}
+
+template <typename out_units>
+static __device__ __forceinline__ uint32_t fill_none_found(out_units *)
 {
 	return 0;
+}
+
+template <typename out_units>
+static __device__ __forceinline__ bool fill_is_found(uint32_t, out_units *)
+{
+	return false;
 }
 
 template <typename out_units>
@@ -74,12 +86,20 @@ fill_mend(const fill_args *, philox_state, uint64_t, uint32_t, out_units *)
 {
 }
 
+/* Integers: n bits for each unit tell which draws were rejected. */
 #define FILL_MEND(type, n)                                                     \
-	static __device__ __forceinline__ uint32_t fill_first(                 \
+	static __device__ __forceinline__ void fill_first(                     \
 		const fill_args *args, philox_state state, uint64_t unit,      \
-		fill_out_integers_##type *out)                                 \
+		fill_out_integers_##type *out, int k, uint32_t *found)         \
 	{                                                                      \
-		return fill_first_##type(args, state, unit, out->v);           \
+		*found |= fill_first_##type(args, state, unit, out->v)         \
+			  << k * n;                                            \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ bool fill_is_found(                  \
+		uint32_t found, fill_out_integers_##type *)                    \
+	{                                                                      \
+		return found != 0;                                             \
 	}                                                                      \
                                                                                \
 	static __device__ __noinline__ void fill_mend(                         \
@@ -97,6 +117,62 @@ fill_mend(const fill_args *, philox_state, uint64_t, uint32_t, out_units *)
 
 FILL_MEND(u32, 4)
 FILL_MEND(u64, 2)
+#undef FILL_MEND
+
+/* Exponential and Gumbel numbers: the least word, which is seldom small. */
+#define FILL_MEND(name)                                                        \
+	static __device__ __forceinline__ void fill_first(                     \
+		const fill_args *args, philox_state state, uint64_t unit,      \
+		fill_out_##name *out, int, uint32_t *found)                    \
+	{                                                                      \
+		constexpr int blocks = fill_n_##name / 4;                      \
+                                                                               \
+		for (int i = 0; i < blocks; i++) {                             \
+			const uint32_t least =                                 \
+				fill_first_##name(args, state,                 \
+						  unit * blocks + i,           \
+						  out->v + 4 * i);             \
+                                                                               \
+			*found = least < *found ? least : *found;              \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ uint32_t fill_none_found(            \
+		fill_out_##name *)                                             \
+	{                                                                      \
+		return ~0u;                                                    \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ bool fill_is_found(                  \
+		uint32_t found, fill_out_##name *)                             \
+	{                                                                      \
+		return found < PHILOX_SMALL_WORD;                              \
+	}                                                                      \
+                                                                               \
+	static __device__ __noinline__ void fill_mend(                         \
+		const fill_args *args, philox_state state, uint64_t unit,      \
+		uint32_t, fill_out_##name *out)                                \
+	{                                                                      \
+		constexpr unsigned n = fill_n_##name, ahead = 4 * FILL_AHEAD;  \
+                                                                               \
+		_Pragma("unroll 1") for (unsigned i = 0; i < ahead; i++)       \
+		{                                                              \
+			const uint64_t k = i / n * FILL_THREADS;               \
+			const uint64_t element = (unit + k) * n + i % n;       \
+			const uint32_t w = philox_word_at(state, element);     \
+                                                                               \
+			if (w < PHILOX_SMALL_WORD)                             \
+				out[k].v[i % n] = fill_again_##name(           \
+					args, state, element, w);              \
+		}                                                              \
+	}
+
+FILL_MEND(exponential_f32)
+FILL_MEND(exponential_bf16)
+FILL_MEND(exponential_f16)
+FILL_MEND(gumbel_f32)
+FILL_MEND(gumbel_bf16)
+FILL_MEND(gumbel_f16)
 #undef FILL_MEND
 
 /*
@@ -135,7 +211,7 @@ FILL_MEND(u64, 2)
 		uint64_t base = whole.begin, i;                                \
 		fill_in_##name in[ahead];                                      \
 		fill_out_##name out[ahead];                                    \
-		uint32_t rejected = 0;                                         \
+		uint32_t found = fill_none_found(out);                         \
                                                                                \
 		for (; blockDim.x == FILL_THREADS &&                           \
 		       base + ahead * step <= whole.end;                       \
@@ -144,22 +220,19 @@ FILL_MEND(u64, 2)
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
 				in[k] = fill_read_##name(&row, i + k * next);  \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				if (!((traits)&FILL_SIGNED))                   \
+				if (!((traits)&FILL_MENDED))                   \
 					fill_make_##name(&args, state,         \
 							 i + k * next, &in[k], \
 							 &out[k]);             \
 				else                                           \
-					rejected |=                            \
-						fill_first(&args, state,       \
-							   i + k * next,       \
-							   &out[k])            \
-						<< k * n;                      \
+					fill_first(&args, state, i + k * next, \
+						   &out[k], k, &found);        \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
 				fill_write_##name(&row, i + k * next, out[k]); \
-			if (rejected)                                          \
-				fill_mend(&args, state, i, rejected,           \
+			if (fill_is_found(found, out))                         \
+				fill_mend(&args, state, i, found,              \
 					  fill_place_##name(&row, i));         \
-			rejected = 0;                                          \
+			found = fill_none_found(out);                          \
 		}                                                              \
 		for (i = base + fill_thread(); i < whole.end; i += step)       \
 			whole_##name(args, row, state, i);                     \

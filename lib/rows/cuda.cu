@@ -132,12 +132,11 @@ static __device__ __forceinline__ uint64_t block_max(uint64_t key)
 
 /*
  * Looks an entry up once for all threads of a block: its mask and its state
- * must not differ between them. Returns 0 if the entry does not take part.
+ * must not differ between them. Returns null if the entry does not take part,
+ * or its row, which is shared until the next entry.
  */
-static __device__ __forceinline__ int begin_entry(const sample_args *args,
-						  uint64_t launch,
-						  uint64_t entry,
-						  sample_row *row)
+static __device__ __forceinline__ const sample_row *
+begin_entry(const sample_args *args, uint64_t launch, uint64_t entry)
 {
 	__shared__ sample_row found;
 	__shared__ int takes_part;
@@ -147,8 +146,7 @@ static __device__ __forceinline__ int begin_entry(const sample_args *args,
 		takes_part = sample_begin(args, launch, sample_others(args),
 					  entry, &found);
 	__syncthreads();
-	*row = found;
-	return takes_part;
+	return takes_part ? &found : nullptr;
 }
 
 /* As end_launch(), but the last block ends the entries, too. */
@@ -172,8 +170,24 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 	rows_end(control);
 }
 
-/* A block has a part of an entry; its threads take quads in turn. */
+/*
+ * A block has a part of an entry; its threads take quads in turn. What few of
+ * them need more is not inlined, and takes no registers from the others.
+ */
 #define SAMPLE_KERNEL(name, type)                                              \
+	static __device__ __noinline__ uint64_t small_of_##name(               \
+		const sample_args *args, const sample_row *row,                \
+		uint32_t entry, uint32_t part)                                 \
+	{                                                                      \
+		const uint32_t first = sample_first_quad(args);                \
+                                                                               \
+		return sample_##name##_small(                                  \
+			args, row, entry,                                      \
+			first + part * SAMPLE_THREADS + threadIdx.x,           \
+			first + sample_quads(args),                            \
+			args->parts * SAMPLE_THREADS);                         \
+	}                                                                      \
+                                                                               \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
 		philox_kernel_sample_##name(                                   \
 			__grid_constant__ const sample_args args)              \
@@ -187,17 +201,24 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 		for (uint32_t i = blockIdx.x; i < items; i += gridDim.x) {     \
 			const uint32_t entry = i / args.parts;                 \
 			const uint32_t part = i % args.parts;                  \
-			sample_row row;                                        \
+			const sample_row *found =                              \
+				begin_entry(&args, launch, entry);             \
 			uint64_t best = 0;                                     \
+			int small = 0;                                         \
                                                                                \
-			if (!begin_entry(&args, launch, entry, &row))          \
+			if (!found)                                            \
 				continue;                                      \
+			const sample_row row = *found;                         \
 			for (uint32_t q = part * SAMPLE_THREADS + threadIdx.x; \
 			     row.valid && q < quads; q += step)                \
-				best = greater(best,                           \
-					       sample_##name##_quad(           \
-						       &args, &row, entry,     \
-						       first + q));            \
+				best = greater(best, sample_##name##_quad(     \
+							     &args, &row,      \
+							     entry, first + q, \
+							     &small));         \
+			if (small)                                             \
+				best = greater(best, small_of_##name(          \
+							     &args, found,     \
+							     entry, part));    \
 			best = block_max(row.valid ? best : SAMPLE_NO_TOKEN);  \
 			if (threadIdx.x == 0)                                  \
 				sample_part_end(&args, launch, entry, &row,    \

@@ -226,6 +226,11 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
  * sample_<dtype>_quad() returns the greatest key of a quad's columns. The quad
  * counts from the beginning of the vocabulary; a column before `first` has an
  * index that is not below `vocab`, since the subtraction is modulo 2^32.
+ *
+ * A column whose word is small (philox/draw.h) is left out, and *small set: one
+ * in 16.8 million is, and what it needs would take registers from the others.
+ * sample_<dtype>_small() returns the greatest key of these, of quads from
+ * `quad` on in steps: for threads that are done with all others.
  */
 #define SAMPLE_FUNCTION(name, type)                                            \
 	struct __attribute__((aligned(4 * sizeof(type)))) sample_four_##name { \
@@ -251,14 +256,15 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
                                                                                \
 	PHILOX_FN uint64_t sample_##name##_quad(                               \
 		const struct sample_args *args, const struct sample_row *row,  \
-		uint64_t entry, uint32_t quad)                                 \
+		uint64_t entry, uint32_t quad, int *small)                     \
 	{                                                                      \
 		const type *logits =                                           \
 			(const type *)args->logits + entry * args->pitch;      \
 		uint32_t index = quad * 4 - args->first;                       \
 		struct sample_four_##name four =                               \
 			sample_load_##name(args, logits, index);               \
-		struct philox_words words = {{0, 0, 0, 0}};                    \
+		/* none is small if there is no noise */                       \
+		struct philox_words words = {{~0u, ~0u, ~0u, ~0u}};            \
 		float noise;                                                   \
 		uint64_t best = 0, key;                                        \
                                                                                \
@@ -266,16 +272,50 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
 			words = philox_draw4(row->state, quad);                \
 		for (uint32_t i = 0; i < 4; i++) {                             \
 			noise = row->inverse != 0.0f                           \
-					? philox_gumbel_f32(words.w[i])        \
+					? philox_gumbel_of_exponential(        \
+						  philox_minus_ln1m_f32(       \
+							  words.w[i]))         \
 					: 0.0f;                                \
 			key = sample_key(                                      \
 				sample_score(row,                              \
 					     sample_widen_##name(four.v[i]),   \
 					     noise),                           \
 				quad * 4 + i);                                 \
-			if (index + i < args->vocab && key > best)             \
+			if (words.w[i] < PHILOX_SMALL_WORD)                    \
+				*small = 1;                                    \
+			else if (index + i < args->vocab && key > best)        \
 				best = key;                                    \
 		}                                                              \
+		return best;                                                   \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN uint64_t sample_##name##_small(                              \
+		const struct sample_args *args, const struct sample_row *row,  \
+		uint64_t entry, uint32_t quad, uint32_t end, uint32_t step)    \
+	{                                                                      \
+		const type *logits =                                           \
+			(const type *)args->logits + entry * args->pitch;      \
+		uint64_t best = 0, key;                                        \
+                                                                               \
+		for (; quad < end; quad += step)                               \
+			for (uint32_t i = 0; i < 4; i++) {                     \
+				uint32_t v = quad * 4 + i;                     \
+				uint32_t w = philox_word_at(row->state, v);    \
+				uint32_t index = v - args->first;              \
+                                                                               \
+				if (w >= PHILOX_SMALL_WORD ||                  \
+				    index >= args->vocab)                      \
+					continue;                              \
+				key = sample_key(                              \
+					sample_score(                          \
+						row,                           \
+						sample_widen_##name(           \
+							logits[index]),        \
+						philox_gumbel_of(row->state,   \
+								 v, w)),       \
+					v);                                    \
+				best = key > best ? key : best;                \
+			}                                                      \
 		return best;                                                   \
 	}
 

@@ -84,6 +84,12 @@ SIMD_FN vmask vi_less(vi a, vi b)
 	return _mm256_cmpgt_epi32(vi_xor(b, top), vi_xor(a, top));
 }
 
+/* the lesser, unsigned */
+SIMD_FN vi vi_min(vi a, vi b)
+{
+	return _mm256_min_epu32(a, b);
+}
+
 /* a < b, both below 2^31; one instruction less */
 SIMD_FN vmask vi_less_signed(vi a, vi b)
 {

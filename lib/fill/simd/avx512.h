@@ -86,6 +86,12 @@ SIMD_FN vmask vi_less(vi a, vi b)
 	return _mm512_cmplt_epu32_mask(a, b);
 }
 
+/* the lesser, unsigned */
+SIMD_FN vi vi_min(vi a, vi b)
+{
+	return _mm512_min_epu32(a, b);
+}
+
 SIMD_FN vmask vi_less_signed(vi a, vi b)
 {
 	return _mm512_cmplt_epi32_mask(a, b);

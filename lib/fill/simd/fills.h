@@ -165,7 +165,7 @@ SIMD_F32(log_normal, v_of_pairs)
 	y[1] = vf_exp(y[1]);
 }
 
-SIMD_F32(exponential, v_long)
+SIMD_REFINED(exponential, v_long)
 {
 	vf scale = vf_set(args->f32.scale);
 
@@ -173,7 +173,7 @@ SIMD_F32(exponential, v_long)
 	y[1] = vf_mul(vf_minus_ln1m(b), scale);
 }
 
-SIMD_F32(gumbel, v_long)
+SIMD_REFINED(gumbel, v_long)
 {
 	vf zero = vf_set(0.0f);
 

@@ -61,7 +61,23 @@ FILL_LIST(SIMD_TYPES)
 		block += V_LONGS;                                            \
 	}
 
-#define SIMD_LOOP(name, how)                                                \
+/* Whether a word of a chunk is small (philox/draw.h). */
+SIMD_FN int v_has_small(const vi words[2 * V_GROUPS])
+{
+	vi least = words[0];
+
+	SIMD_UNROLL
+	for (int g = 1; g < 2 * V_GROUPS; g++)
+		least = vi_min(least, words[g]);
+	return vi_any(vi_less(least, vi_set(PHILOX_SMALL_WORD)));
+}
+
+#define SIMD_NOTHING(args, state, block, out) (void)0
+
+#define SIMD_LOOP(name, how)                  SIMD_LOOP_MENDED(name, how, 0, SIMD_NOTHING)
+
+/* If `small`, mend(args, state, block, out) changes a chunk afterwards. */
+#define SIMD_LOOP_MENDED(name, how, small, mend)                            \
 	SIMD_BODY(name);                                                    \
 	SIMD_FN void loop_##name(struct fill_args args,                     \
 				 struct philox_state state, uint64_t block, \
@@ -74,12 +90,14 @@ FILL_LIST(SIMD_TYPES)
 		for (; chunks; chunks--) {                                  \
 			struct v_blocks blocks;                             \
 			vi words[2 * V_GROUPS];                             \
+			int mended;                                         \
                                                                             \
 			v_rounds(&stream, block, &blocks);                  \
 			SIMD_UNROLL                                         \
 			for (int g = 0; g < V_GROUPS; g++)                  \
 				how.deal(&blocks, g, stream.key[9][0],      \
 					 stream.key[9][1], words + 2 * g);  \
+			mended = __builtin_expect(small, 0);                \
 			if (how.unrolled) {                                 \
 				SIMD_UNROLL                                 \
 				SIMD_GROUPS(name)                           \
@@ -87,6 +105,9 @@ FILL_LIST(SIMD_TYPES)
 				SIMD_ROLLED                                 \
 				SIMD_GROUPS(name)                           \
 			}                                                   \
+			if (mended)                                         \
+				mend(&args, state, block - V_CHUNK,         \
+				     out - V_CHUNK * v_n_##name);           \
 		}                                                           \
 	}                                                                   \
 	static void fill_##name(const struct fill_args *args,               \
@@ -151,6 +172,45 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
 	SIMD_F32_LOOP(dist, f32, how)                                   \
 	SIMD_F32_LOOP(dist, bf16, how)                                  \
 	SIMD_F32_LOOP(dist, f16, how)                                   \
+	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, vf y[2])
+
+/*
+ * SIMD_REFINED(dist, how) is as SIMD_F32(), for numbers of which few are
+ * refined (philox/draw.h): those of a chunk are made again after it, so that
+ * its loop has no call.
+ */
+#define SIMD_REFINED_LOOP(dist, type, how)                                     \
+	static __attribute__((cold, noinline)) void mend_##dist##_##type(      \
+		const struct fill_args *args, struct philox_state state,       \
+		uint64_t block, fill_##type *out)                              \
+	{                                                                      \
+		for (uint64_t e = 4 * block; e < 4 * (block + V_CHUNK); e++) { \
+			uint32_t w = philox_word_at(state, e);                 \
+                                                                               \
+			if (w < PHILOX_SMALL_WORD)                             \
+				out[e - 4 * block] =                           \
+					fill_again_##dist##_##type(            \
+						args, state, e, w);            \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	SIMD_LOOP_MENDED(dist##_##type, how, v_has_small(words),               \
+			 mend_##dist##_##type)                                 \
+	{                                                                      \
+		vf y[2];                                                       \
+                                                                               \
+		SIMD_UNUSED;                                                   \
+		v_##dist(args, a, b, y);                                       \
+		v_store_##type(out, y[0]);                                     \
+		v_store_##type(out + V_LANES, y[1]);                           \
+	}
+
+#define SIMD_REFINED(dist, how)                                         \
+	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, \
+			      vf y[2]);                                 \
+	SIMD_REFINED_LOOP(dist, f32, how)                               \
+	SIMD_REFINED_LOOP(dist, bf16, how)                              \
+	SIMD_REFINED_LOOP(dist, f16, how)                               \
 	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, vf y[2])
 
 /* SIMD_F64(dist, how) is the same in f64: y[0] is made of a, y[1] of b. */

@@ -174,11 +174,21 @@ def log_normal(draw, dtype, mean, std):
     return rounded(dtype, value, tolerance)
 
 
+def refined_unit(draw):
+    """(word + 1/2) 2^-32, with 32 bits more in the place of 1/2 if it is small."""
+    word = draw.word()
+    if word >= 256:
+        return open_unit(word, 32)
+    return open_unit(word << 32 | draw.retry(False, 0), 64)
+
+
 def standard_exponential(draw, dtype):
     v = (open_unit(draw.word64() >> 11, 53) if dtype == "f64"
-         else open_unit(draw.word(), 32))
+         else refined_unit(draw))
     minus_ln = lambda u: -mpmath.log(u)
     value = minus_ln(1 - v)
+    if v < mpf(2)**-24:
+        return value, 2 * work_unit(dtype) * value
     return value, (spread(minus_ln, 1 - v, dtype) +
                    4 * work_unit(dtype) * value)
 
@@ -285,6 +295,18 @@ rows("normal", normal, REALS, ((0, 1), (-3, 0.5)))
 rows("log_normal", log_normal, REALS, ((0, 1), (0.5, 0.25)))
 rows("exponential", exponential, REALS, ((1, 0), (2.5, 0)))
 rows("gumbel", gumbel, REALS, ((0, 0),))
+# elements whose words are small, found by trying 2^26 of each state
+SMALL = ((0, 37494257), (0, 59770873), (1, 39894912), (1, 41030319),
+         (1, 51519799), (1, 55109696), (1, 56916972), (1, 60886077),
+         (1, 62051666), (1, 63832103), (2, 7814694), (2, 11786058),
+         (2, 20222537), (2, 26496013), (3, 40275734), (3, 48895663),
+         (3, 54221628))
+for number, small in SMALL:
+    assert Draw(*STATES[number], small).word() < 256
+    for kind in REALS:
+        row("exponential", exponential, kind, STATES[number], small, 1)
+        row("exponential", exponential, kind, STATES[number], small, 2.5)
+        row("gumbel", gumbel, kind, STATES[number], small)
 rows("bernoulli", bernoulli, REALS,
      ((0.0, 0), (0.1, 0), (0.5, 0), (0.999, 0), (1.0, 0)), ELEMENTS[:8])
 rows("integers", integers, ("u32",),

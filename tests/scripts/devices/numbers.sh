@@ -110,6 +110,7 @@ static void add_pair_f64(uint64_t w0, uint64_t w1)
 static void add_zeros(void)
 {
 	const uint64_t one = 0xa1d2a7274c432000u; /* 2^64 (1 - 1/e) */
+	const struct philox_state state = {42, 8};
 
 	for (uint32_t i = 0; i < 128; i++)
 		for (uint32_t quarter = 0; quarter < 4; quarter++) {
@@ -119,7 +120,11 @@ static void add_zeros(void)
 					     (uint64_t)i << 50);
 		}
 	for (uint32_t i = 0; i < 1024; i++) {
-		add_f32(philox_gumbel_f32((uint32_t)(one >> 32) - 512 + i));
+		add_f32(philox_gumbel_of(state, i,
+					 (uint32_t)(one >> 32) - 512 + i));
+		/* words that are small, and the first that are not */
+		add_f32(philox_exponential_of(state, i, i / 2));
+		add_f32(philox_gumbel_of(state, i, i / 2));
 		add_f64(philox_gumbel_f64(one + ((uint64_t)i << 11) -
 					  ((uint64_t)512 << 11)));
 	}
@@ -475,8 +480,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	narrow[8] = philox_uniform_f16(w[11]);
 	out[27] = philox_range_f32(x[26], x[27], x[28], x[29], x[30]);
 	out[28] = philox_log_normal_f32(x[31], x[32], x[33]);
-	out[29] = philox_exponential_f32(w[12]);
-	out[30] = philox_gumbel_f32(w[13]);
+	out[29] = philox_exponential_of(state, w[12], w[13]);
+	out[30] = philox_gumbel_of(state, w[12], w[13]);
 	out[31] = philox_drop_f32(x[34], w[14], t);
 	out[32] = philox_bernoulli_f32(w[15], t);
 	out[33] = philox_dropout_f32(x[35], w[16], t, x[36]);
@@ -491,6 +496,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[40] = philox_mend_root(x[42], x[43]);
 	out[41] = philox_root_of_some(x[44]);
 	out[42] = philox_part(w[20] >> 10, 0.5f);
+	out[43] = philox_exponential_small(w[21] & 255, w[22]);
+	out[44] = philox_gumbel_of_exponential(x[45]);
 }
 extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 				 uint64_t t, struct philox_f32x4 *four,
@@ -507,6 +514,8 @@ extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 	four[5] = philox_bernoulli4(state, e, t);
 	four[6] = philox_dropout4(state, e, four[7], t, x[2]);
 	four[8] = philox_or_poison4(state, four[9]);
+	four[10] = philox_exponential4_of(state, e, philox_draw4(state, e));
+	four[11] = philox_gumbel4_of(state, e, philox_draw4(state, e));
 	one[0] = philox_uniform_at(state, e);
 	one[1] = philox_normal_at(state, e);
 	one[2] = philox_log_normal_at(state, e, x[3], x[4]);

@@ -222,13 +222,18 @@ static void many_elements(struct contract *c)
 	static const struct {
 		enum philox_dist dist;
 		enum philox_dtype dtype;
-		uint64_t from, to;
-	} fills[] = {{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 0, 0},
-		     {PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16, 0, 0},
-		     {PHILOX_DIST_INTEGERS, PHILOX_DTYPE_U32, 7,
-		      ((uint64_t)1 << 31) + 7},
-		     {PHILOX_DIST_INTEGERS, PHILOX_DTYPE_I64,
-		      (uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1}};
+		uint64_t from, to, first;
+	} fills[] = {
+		{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 0, 0, 0},
+		{PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16, 0, 0, 0},
+		{PHILOX_DIST_INTEGERS, PHILOX_DTYPE_U32, 7,
+		 ((uint64_t)1 << 31) + 7, 0},
+		{PHILOX_DIST_INTEGERS, PHILOX_DTYPE_I64,
+		 (uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1, 0},
+		/* these have small words in the midst */
+		{PHILOX_DIST_EXPONENTIAL, PHILOX_DTYPE_F32, 0, 0, 35000003},
+		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_F32, 0, 0, 35000001},
+		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_BF16, 0, 0, 38000000}};
 
 	for (size_t k = 0; k < sizeof(fills) / sizeof(fills[0]); k++) {
 		struct trial t =
@@ -236,9 +241,34 @@ static void many_elements(struct contract *c)
 
 		t.fill.from = fills[k].from;
 		t.fill.to = fills[k].to;
+		t.fill.span.first = fills[k].first;
 		t.fill.span.count = MANY_BYTES / t.kind->size + 5;
 		EXPECT_PART(try_fill(c, &t));
 	}
+}
+
+/* Elements of plain_state whose words are below 256 (philox/draw.h). */
+static void small_words(struct contract *c)
+{
+	static const uint64_t elements[] = {39894912, 41030319, 51519799,
+					    55109696};
+
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
+		for (uint64_t k = 0; k < 4; k++) {
+			struct trial t = new_trial(kind);
+
+			if (t.fill.dist != PHILOX_DIST_EXPONENTIAL &&
+			    t.fill.dist != PHILOX_DIST_GUMBEL)
+				continue;
+			t.fill.span.first = elements[k] - 1 - 300 * k;
+			t.fill.span.count = 1000;
+			EXPECT_PART(try_fill(c, &t));
+			t.fill.span.first = elements[k] - 2 * 45 - k;
+			t.fill.span.count = 30;
+			t.fill.span.rows = 7;
+			t.fill.span.row_stride = 45;
+			EXPECT_PART(try_fill(c, &t));
+		}
 }
 
 static void every_probability(struct contract *c)
@@ -566,6 +596,7 @@ static void replayed(struct contract *c)
 const struct contract_check contract_numbers[] = {
 	{"every fill gives the host's bits", .run = every_fill},
 	{"forty megabytes of numbers are the host's", .run = many_elements},
+	{"small words are refined as on the host", .run = small_words},
 	{"p of 0, 1 and between decides as on the host",
 	 .run = every_probability},
 	{"every f16 and bf16 is converted as on the host",

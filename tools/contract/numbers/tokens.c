@@ -124,6 +124,36 @@ static void sample_all(struct contract *c, struct site *site)
 	}
 }
 
+/* Columns whose words are below 256 (philox/draw.h), of a vocabulary's part. */
+static void sample_small(struct contract *c, struct site *site)
+{
+	static const struct philox_state states[] = {
+		{0x0123456789abcdef, 4096}, {0, 0}, {0x0123456789abcdef, 4096}};
+	static const uint32_t columns[] = {39894912, 41030319, 37494257};
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = LOGITS,
+					    .pitch = LOGITS,
+					    .temperature = 1};
+	void *of_states, *logits, *keys, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, states, sizeof(states), &of_states));
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	sample.logits = (const char *)logits + 5 * LOGITS * sizeof(bits[0]);
+	sample.keys = keys;
+	sample.tokens = tokens;
+	for (uint32_t k = 0; k < 3; k++) {
+		sample.first = columns[k] - 3000 - k;
+		EXPECT_OK(philox_sample_states(site->device, site->stream,
+					       of_states, 3, &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+	}
+}
+
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -227,6 +257,8 @@ static void sample_seeds(struct contract *c, struct site *site)
 const struct contract_check contract_tokens[] = {
 	{"sampled tokens and their scores are the host's",
 	 .on_both = sample_all},
+	{"columns with small words are sampled as on the host",
+	 .on_both = sample_small},
 	{"replays sample what eager calls would", .on_both = replay_samples},
 	{"tokens of seeds, and at steps, are the host's",
 	 .on_both = sample_seeds},
