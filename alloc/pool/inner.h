@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "alloc/pool/pool.h"
 #include "lib/containers/btree.h"
-#include "lib/containers/intern.h"
+#include "lib/names/intern.h"
 #include "lib/containers/map.h"
 #include "lib/containers/numbers.h"
 #include "lib/containers/slab.h"

@@ -37,7 +37,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/containers/intern.h"
+#include "lib/names/intern.h"
 #include "lib/containers/ranges.h"
 #include "lib/device/contract.h"
 

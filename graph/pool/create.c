@@ -8,7 +8,7 @@
 #include "graph/pool/pool.h"
 #include "lib/base/base.h"
 #include "lib/containers/list.h"
-#include "lib/containers/names.h"
+#include "lib/names/names.h"
 #include "lib/state/state.h"
 
 /* The sizes of the structs' first versions. */

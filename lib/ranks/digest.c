@@ -85,7 +85,7 @@ static void add_item(const struct sums *sums, const struct item *item)
 
 #define NO_OFFSET UINT64_MAX /* offsets are multiples of 4 */
 
-static void add_generator(struct item *item,
+static void sum_generator(struct item *item,
 			  const struct philox_generator *generator)
 {
 	if (generator->flags)
@@ -104,7 +104,7 @@ static void sum_generators(const struct sums *sums)
 	/* the newest first, as digests have always been */
 	for (size_t i = all->n; i-- > 0;)
 		if (all->entries[i].thing)
-			add_generator(&item, all->entries[i].thing);
+			sum_generator(&item, all->entries[i].thing);
 	add_item(sums, &item);
 }
 

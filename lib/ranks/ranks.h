@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <philox/mesh.h>
 #include "lib/base/base.h"
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 #include "lib/containers/map.h"
 #include "lib/save/part.h"
 #include "lib/save/save.h"

@@ -68,11 +68,6 @@ void generator_tell_back(const struct philox_region *region)
 
 /* --- making and destroying ------------------------------------------------- */
 
-size_t generator_number(const struct philox_generator *generator)
-{
-	return order_place(&generator->context->generators, generator->at);
-}
-
 static void unlink_generator(struct philox_generator *generator)
 {
 	order_remove(&generator->context->generators, generator->at);

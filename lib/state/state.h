@@ -435,7 +435,10 @@ void generator_load(struct philox_generator *generator,
 void generator_tell_back(const struct philox_region *region);
 
 /* generator_number() is how many of the context's generators are older. */
-size_t generator_number(const struct philox_generator *generator);
+static inline size_t generator_number(const struct philox_generator *generator)
+{
+	return order_place(&generator->context->generators, generator->at);
+}
 
 /* --- region: regions as the library's parts see them ---------------------- */
 

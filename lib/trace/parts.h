@@ -5,7 +5,7 @@
 #define LIB_TRACE_PARTS_H
 
 #include "lib/containers/btree.h"
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 #include "lib/trace/trace.h"
 
 /* --- parts: what is on its way through a timeline ------------------------- */

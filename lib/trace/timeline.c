@@ -475,6 +475,7 @@ struct timeline *timeline_create(timeline_take *take, void *user)
 	timeline->take = take;
 	timeline->user = user;
 	timeline->last_row = &timeline->rows;
+	timeline->idle.wide = timeline->tickets.wide = 1;
 	slab_init(&timeline->nodes, sizeof(struct index_node));
 	return timeline;
 }

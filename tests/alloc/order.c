@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/containers/list.h"
-#include "lib/containers/names.h"
+#include "lib/names/names.h"
 #include "lib/containers/order.h"
 
 #define THINGS 3000

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 cat >"$WORK/rooms" <<'END'
 base
 containers
+names
 text
 device
 device/host
@@ -47,8 +48,9 @@ END
 # These use nothing but the rooms named here
 cat >"$WORK/only" <<'END'
 containers base
-alloc/pool base containers device
-alloc      base containers device alloc/pool
+names      base containers
+alloc/pool base containers names device
+alloc      base containers names device alloc/pool
 END
 most_files=16
 # Files that a build makes, and who may include them

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 #include "tools/cli/cli.h"
 #include "tools/diff/diff.h"
 

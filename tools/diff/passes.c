@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/containers/array.h"
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 
 /* What a journal's events are read into, and where that is. */
 struct reader_of_steps {

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include "lib/containers/btree.h"
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 #include "lib/trace/trace.h"
 #include "tools/formats/formats.h"
 

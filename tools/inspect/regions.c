@@ -325,7 +325,8 @@ static int follow_all(struct following *following,
 int inspect_regions(const struct written *journal,
 		    struct inspect_regions *regions)
 {
-	struct following following = {.regions = regions};
+	struct following following = {.regions = regions,
+				      .pending = {.wide = 1}};
 	int result;
 
 	memset(regions, 0, sizeof(*regions));

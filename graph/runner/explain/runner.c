@@ -7,7 +7,7 @@
 #include <string.h>
 #include "graph/runner/explain/explain.h"
 #include "graph/runner/function/function.h"
-#include "lib/containers/groups.h"
+#include "lib/names/groups.h"
 
 /* What is printed, and of which text. */
 struct explaining {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "graph/runner/explain/explain.h"
 #include "graph/runner/function/function.h"
-#include "lib/containers/groups.h"
+#include "lib/names/groups.h"
 #include "lib/dist/dist.h"
 
 /* --- numbers of lines ----------------------------------------------------- */

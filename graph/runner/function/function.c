@@ -11,7 +11,7 @@
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "lib/base/base.h"
-#include "lib/containers/names.h"
+#include "lib/names/names.h"
 #include "lib/device/device.h"
 
 /* The sizes of the structs' first versions. */

@@ -17,7 +17,7 @@ static enum philox_status close_region(struct growth_bed *bed,
 				   : status;
 }
 
-static enum philox_status forward(struct growth_bed *bed, philox_stream stream)
+static enum philox_status forward_on(struct growth_bed *bed, philox_stream stream)
 {
 	struct philox_ticket ticket;
 	struct philox_pass pass;
@@ -37,7 +37,7 @@ static enum philox_status capture(struct growth_bed *bed, size_t i)
 		philox_capture_begin(bed->context, bed->stream);
 
 	if (status == PHILOX_OK)
-		status = forward(bed, bed->stream);
+		status = forward_on(bed, bed->stream);
 	if (status == PHILOX_OK)
 		status = philox_capture_end(
 			bed->context, bed->stream,
@@ -99,7 +99,7 @@ static enum philox_status begin_one(struct growth_bed *bed, size_t i)
 
 	if (status == PHILOX_OK)
 		status = philox_capture_begin(bed->context, bed->others[i]);
-	return status == PHILOX_OK ? forward(bed, bed->others[i]) : status;
+	return status == PHILOX_OK ? forward_on(bed, bed->others[i]) : status;
 }
 
 static enum philox_status begin_all(struct growth_bed *bed)

@@ -18,7 +18,7 @@ static enum philox_status close_pool(struct growth_bed *bed,
 }
 
 /* Of 1 to 4 units, so that neighbours that are free are not all alike. */
-static size_t size_of(size_t i)
+static size_t bytes_of(size_t i)
 {
 	return 512 + philox_block(4, i, 0).w[0] % 4 * 512;
 }
@@ -28,7 +28,7 @@ static enum philox_status alloc_on(struct growth_bed *bed, size_t i,
 {
 	struct philox_pool_block block;
 	enum philox_status status = philox_pool_alloc(
-		bed->pool, stream, size_of(i), 0, "growth", &block);
+		bed->pool, stream, bytes_of(i), 0, "growth", &block);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -111,7 +111,7 @@ static enum philox_status free_blocks(struct growth_bed *bed)
 
 /* --- graphs of a pool ----------------------------------------------------- */
 
-static enum philox_status capture_block(struct growth_bed *bed, size_t i)
+static enum philox_status record_block(struct growth_bed *bed, size_t i)
 {
 	struct philox_pool_session *session;
 	struct philox_pool_block block;
@@ -119,7 +119,7 @@ static enum philox_status capture_block(struct growth_bed *bed, size_t i)
 		philox_pool_session_begin(bed->pool, bed->stream, &session);
 
 	if (status == PHILOX_OK)
-		status = philox_pool_alloc(bed->pool, bed->stream, size_of(i),
+		status = philox_pool_alloc(bed->pool, bed->stream, bytes_of(i),
 					   0, "growth", &block);
 	if (status == PHILOX_OK)
 		status = philox_pool_free(bed->pool, bed->stream,
@@ -129,13 +129,13 @@ static enum philox_status capture_block(struct growth_bed *bed, size_t i)
 		       : status;
 }
 
-static enum philox_status capture(struct growth_bed *bed, size_t i)
+static enum philox_status record(struct growth_bed *bed, size_t i)
 {
 	enum philox_status status =
 		philox_capture_begin(bed->context, bed->stream);
 
 	if (status == PHILOX_OK)
-		status = capture_block(bed, i);
+		status = record_block(bed, i);
 	if (status == PHILOX_OK)
 		status = philox_capture_end(
 			bed->context, bed->stream,
@@ -143,37 +143,37 @@ static enum philox_status capture(struct growth_bed *bed, size_t i)
 	return status;
 }
 
-static enum philox_status capture_all(struct growth_bed *bed)
+static enum philox_status record_all(struct growth_bed *bed)
 {
 	enum philox_status status = open_pool(bed);
 
-	return status == PHILOX_OK ? growth_each(bed, capture) : status;
+	return status == PHILOX_OK ? growth_each(bed, record) : status;
 }
 
-static enum philox_status launch(struct growth_bed *bed, size_t i)
+static enum philox_status replay(struct growth_bed *bed, size_t i)
 {
 	return philox_graph_launch(bed->things[bed->order[i]], bed->stream,
 				   NULL, 0);
 }
 
-static enum philox_status launch_all(struct growth_bed *bed)
+static enum philox_status replay_all(struct growth_bed *bed)
 {
-	return growth_each(bed, launch);
+	return growth_each(bed, replay);
 }
 
-static enum philox_status destroy(struct growth_bed *bed, size_t i)
+static enum philox_status drop(struct growth_bed *bed, size_t i)
 {
 	return philox_graph_destroy(bed->things[i]);
 }
 
-static enum philox_status destroy_all(struct growth_bed *bed)
+static enum philox_status drop_all(struct growth_bed *bed)
 {
-	return close_pool(bed, growth_each(bed, destroy));
+	return close_pool(bed, growth_each(bed, drop));
 }
 
 /* --- streams of a pool ---------------------------------------------------- */
 
-static enum philox_status use_stream(struct growth_bed *bed, size_t i)
+static enum philox_status take_on(struct growth_bed *bed, size_t i)
 {
 	enum philox_status status = philox_stream_create(
 		bed->device, 0, (philox_stream *)&bed->others[i]);
@@ -181,11 +181,11 @@ static enum philox_status use_stream(struct growth_bed *bed, size_t i)
 	return status == PHILOX_OK ? alloc_on(bed, i, bed->others[i]) : status;
 }
 
-static enum philox_status use_streams(struct growth_bed *bed)
+static enum philox_status take_on_streams(struct growth_bed *bed)
 {
 	enum philox_status status = open_pool(bed);
 
-	return status == PHILOX_OK ? growth_each(bed, use_stream) : status;
+	return status == PHILOX_OK ? growth_each(bed, take_on) : status;
 }
 
 static enum philox_status free_on(struct growth_bed *bed, size_t i)
@@ -211,7 +211,7 @@ static enum philox_status alloc_on_streams(struct growth_bed *bed)
 	return growth_each(bed, alloc_again);
 }
 
-static enum philox_status leave_stream(struct growth_bed *bed, size_t i)
+static enum philox_status give_stream(struct growth_bed *bed, size_t i)
 {
 	enum philox_status status =
 		philox_pool_free(bed->pool, bed->others[i], bed->things[i]);
@@ -221,9 +221,9 @@ static enum philox_status leave_stream(struct growth_bed *bed, size_t i)
 		       : status;
 }
 
-static enum philox_status leave_streams(struct growth_bed *bed)
+static enum philox_status give_streams(struct growth_bed *bed)
 {
-	return close_pool(bed, growth_each(bed, leave_stream));
+	return close_pool(bed, growth_each(bed, give_stream));
 }
 
 /* --- pools ---------------------------------------------------------------- */
@@ -263,15 +263,15 @@ const struct growth_kind growth_pools[] = {
 	  {"free", free_blocks}}},
 	{"graphs of a pool",
 	 100000,
-	 {{"capture", capture_all},
-	  {"launch", launch_all},
-	  {"destroy", destroy_all}}},
+	 {{"capture", record_all},
+	  {"launch", replay_all},
+	  {"destroy", drop_all}}},
 	{"streams of a pool",
 	 100000,
-	 {{"alloc", use_streams},
+	 {{"alloc", take_on_streams},
 	  {"free", free_on_streams},
 	  {"alloc again", alloc_on_streams},
-	  {"destroy", leave_streams}}},
+	  {"destroy", give_streams}}},
 	{"pools", /* each takes places of the kernel's, which has 65,530 */
 	 10000,
 	 {{"create", make_pools}, {"destroy", destroy_pools}}},

@@ -1,10 +1,10 @@
 /*
- * lib/containers/names.h - things that are found by their names
+ * lib/names/names.h - things that are found by their names
  *
  * Names are kept by their hashes in a map, and compared.
  */
-#ifndef LIB_CONTAINERS_NAMES_H
-#define LIB_CONTAINERS_NAMES_H
+#ifndef LIB_NAMES_NAMES_H
+#define LIB_NAMES_NAMES_H
 
 #include <string.h>
 #include "lib/base/base.h"

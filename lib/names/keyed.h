@@ -1,12 +1,12 @@
 /*
- * lib/containers/keyed.h - what belongs to numbers and words: a hash map whose
+ * lib/names/keyed.h - what belongs to numbers and words: a hash map whose
  * keys are compared whole
  *
  * So nobody walks along a list to find what has a name, or a number in a
  * context. One thread at a time.
  */
-#ifndef LIB_CONTAINERS_KEYED_H
-#define LIB_CONTAINERS_KEYED_H
+#ifndef LIB_NAMES_KEYED_H
+#define LIB_NAMES_KEYED_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /*
- * lib/containers/groups.c - see lib/containers/groups.h
+ * lib/names/groups.c - see lib/names/groups.h
  */
 #include <stdlib.h>
 #include "lib/containers/array.h"
-#include "lib/containers/groups.h"
+#include "lib/names/groups.h"
 
 int groups_add(struct groups *groups, uint64_t group, size_t index)
 {

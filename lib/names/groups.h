@@ -1,10 +1,10 @@
 /*
- * lib/containers/groups.h - which items of an array belong to a number
+ * lib/names/groups.h - which items of an array belong to a number
  *
  * Groups are put in order once, after all items were added, and then looked up.
  */
-#ifndef LIB_CONTAINERS_GROUPS_H
-#define LIB_CONTAINERS_GROUPS_H
+#ifndef LIB_NAMES_GROUPS_H
+#define LIB_NAMES_GROUPS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /*
- * lib/containers/intern.c - see lib/containers/intern.h
+ * lib/names/intern.c - see lib/names/intern.h
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/base/base.h"
 #include "lib/containers/array.h"
-#include "lib/containers/intern.h"
+#include "lib/names/intern.h"
 
 static uint64_t hash_of(const char *text)
 {

@@ -1,11 +1,11 @@
 /*
- * lib/containers/keyed.c - see lib/containers/keyed.h
+ * lib/names/keyed.c - see lib/names/keyed.h
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/base/base.h"
-#include "lib/containers/keyed.h"
+#include "lib/names/keyed.h"
 
 /* A key with its value: behind it are its numbers, then its words. */
 struct keyed_entry {

@@ -1,11 +1,11 @@
 /*
- * lib/containers/intern.h - texts that many records share, each kept once
+ * lib/names/intern.h - texts that many records share, each kept once
  *
  * A tag is a number; 0 is "". A text lives as long as its tag is held. One
  * thread at a time.
  */
-#ifndef LIB_CONTAINERS_INTERN_H
-#define LIB_CONTAINERS_INTERN_H
+#ifndef LIB_NAMES_INTERN_H
+#define LIB_NAMES_INTERN_H
 
 #include <stddef.h>
 #include <stdint.h>
