@@ -21,9 +21,13 @@ static enum philox_status create_graphs(struct philox_context *context)
 {
 	struct graph_context *graphs = calloc(1, sizeof(*graphs));
 
-	if (!graphs)
+	if (graphs)
+		graphs->gone = lifelines_create();
+	if (!graphs || !graphs->gone) {
+		free(graphs);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a context");
+	}
 	graphs->context = context;
 	arena_init(&graphs->cells, context->device, ARENA_DEVICE, CELLS_CHUNK);
 	arena_init(&graphs->mapped, context->device, ARENA_MAPPED,
@@ -51,6 +55,7 @@ static void destroy_graphs(struct graph_context *graphs)
 	cells_free_all(graphs);
 	arena_finish(&graphs->cells); /* waits for copies to it */
 	arena_finish(&graphs->mapped);
+	lifelines_put(graphs->gone);
 	free(graphs);
 }
 

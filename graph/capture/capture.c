@@ -118,8 +118,9 @@ static enum philox_status attach(struct capture *capture,
 {
 	enum philox_status status;
 
-	status = lifeline_attach(capture_device(capture), capture->native, NULL,
-				 NULL, &capture->lifeline);
+	status = lifeline_attach(capture_device(capture), capture->native,
+				 capture->graphs->gone, capture,
+				 &capture->lifeline);
 	if (status != PHILOX_OK)
 		return status;
 	status = add_head_node(capture, tips);
@@ -130,7 +131,6 @@ static enum philox_status attach(struct capture *capture,
 
 /* Counts over all contexts, so that no placeholder fits two captures. */
 static atomic_uint serials;
-static atomic_ulong lifelines_gone; /* native graphs that are no more */
 
 static enum philox_status create_capture(struct graph_context *graphs,
 					 const struct capture_info *info,
@@ -282,24 +282,31 @@ static int is_over(struct capture *capture)
 	       head_is_idle(capture->graphs, &capture->head);
 }
 
-/* Many may be in progress: they are looked at if a native graph has gone since. */
+/* What has a graph, or is to have one, is told again when it has none. */
+static void note_ending(void *record)
+{
+	struct capture *capture = record;
+
+	if (capture->ending || capture->graph || capture->sealing ||
+	    !lifeline_is_gone(capture->lifeline))
+		return;
+	capture->ending = 1;
+	capture->next_ending = capture->graphs->ending;
+	capture->graphs->ending = capture;
+}
+
 void capture_reap(struct graph_context *graphs)
 {
-	const unsigned long gone = atomic_load(&lifelines_gone);
-	struct capture *capture, *next;
+	struct capture **link = &graphs->ending, *capture;
 
-	if (!graphs->reap && graphs->gone == gone)
-		return;
-	graphs->gone = gone;
-	graphs->reap = 0;
-	for (capture = graphs->captures; capture; capture = next) {
-		next = capture->next;
-		if (!lifeline_is_gone(capture->lifeline))
+	lifelines_see(graphs->gone, note_ending);
+	while ((capture = *link)) {
+		if (!is_over(capture)) {
+			link = &capture->next_ending;
 			continue;
-		if (is_over(capture))
-			free_capture(capture);
-		else
-			graphs->reap = 1; /* once more, later */
+		}
+		*link = capture->next_ending;
+		free_capture(capture);
 	}
 }
 
@@ -307,6 +314,7 @@ void capture_free_all(struct graph_context *graphs)
 {
 	while (graphs->captures)
 		free_capture(graphs->captures);
+	graphs->ending = NULL;
 	map_finish(&graphs->by_id);
 }
 
@@ -318,7 +326,7 @@ void capture_release(struct capture *capture)
 	capture->graph = NULL;
 	LIST_REMOVE(capture);
 	LIST_ADD(&capture->graphs->captures, capture);
-	capture->graphs->reap = 1;
+	note_ending(capture);
 }
 
 void capture_drop(struct capture *capture)
@@ -395,7 +403,7 @@ enum philox_status capture_seal_end(struct capture *capture,
 				    enum philox_status status)
 {
 	capture->sealing = 0;
-	capture->graphs->reap = 1;
+	note_ending(capture);
 	if (status == PHILOX_OK)
 		status = check_lives(capture);
 	if (status == PHILOX_OK)
@@ -494,7 +502,6 @@ static void release_lifeline(void *object)
 	struct lifelines *list = lifeline->list;
 
 	atomic_store(&lifeline->gone, 1);
-	atomic_fetch_add(&lifelines_gone, 1);
 	if (list)
 		list_gone(list, lifeline);
 	else

@@ -495,8 +495,9 @@ struct program {
 };
 
 struct capture {
-	struct capture *next;
-	struct capture **link; /* to this one */
+	struct capture *next, **link; /* in one of the context's lists */
+	struct capture *next_ending;  /* in its list of those */
+	int ending;                   /* it is there */
 	struct graph_context *graphs;
 	uint64_t id;                /* the device's */
 	uint32_t serial;            /* ours, in placeholders */

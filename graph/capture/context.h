@@ -26,8 +26,8 @@ struct graph_context {
 	struct capture *captures; /* of which there is no graph, newest first */
 	struct capture *sealed;   /* the others */
 	struct map by_id; /* both, by the device's ids, those of bodies too */
-	unsigned long gone; /* lifelines, in the process: see capture_reap() */
-	int reap;           /* a capture may be over for another reason */
+	struct lifelines *gone; /* of captures, see capture_reap() */
+	struct capture *ending; /* of which nothing is left but their ends */
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
 	struct map own_by_stream;
 	struct philox_graph *graphs; /* newest first */
