@@ -377,7 +377,8 @@ $(SIMULATION)/switches.c.o: private CFLAGS += \
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
 		$(filter-out %/queue.c %/order.c,$(wildcard lib/device/host/*.c)) \
 		lib/device/device.c lib/device/spaces.c lib/base/cpu.c \
-		lib/base/status.c lib/containers/array.c lib/containers/map.c lib/containers/ranges.c)
+		lib/base/status.c lib/containers/array.c lib/containers/map.c \
+		lib/containers/ranges.c lib/containers/slab.c)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
 		--keep-global-symbol='simulated_*' \
