@@ -155,7 +155,7 @@ PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
  * and f16 (philox_exponential_of(), philox_gumbel_of()).
  *
  * There v = (w + 1/2) 2^-32 has few digits and an end, and so has the tail of
- * -ln(v). 32 more bits give it both.
+ * -ln(v). With 32 more bits it has all digits, and no end that is seen.
  */
 #define PHILOX_SMALL_WORD 256u
 

@@ -428,6 +428,19 @@ static void trace_made(const struct philox_function *function)
 	context_unlock(context);
 }
 
+static void take_options(struct philox_function *made,
+			 const struct philox_function_desc *options)
+{
+	snprintf(made->name, sizeof(made->name), "%s", options->name);
+	made->mode = (enum philox_function_mode)options->mode;
+	made->flags = options->flags;
+	made->body = options->body;
+	made->user = options->user;
+	made->agree = options->agree;
+	made->policy = options->policy;
+	policy_fill(&made->policy);
+}
+
 static enum philox_status make_function(
 	struct philox_runner *runner, const struct philox_function_desc *given,
 	struct philox_function **out)
@@ -455,15 +468,8 @@ static enum philox_status make_function(
 				  "function '%s': no memory for it",
 				  options.name);
 	}
-	snprintf(made->name, sizeof(made->name), "%s", options.name);
+	take_options(made, &options);
 	made->runner = runner;
-	made->mode = (enum philox_function_mode)options.mode;
-	made->flags = options.flags;
-	made->body = options.body;
-	made->user = options.user;
-	made->agree = options.agree;
-	made->policy = options.policy;
-	policy_fill(&made->policy);
 	made->called = runner->plan_calls;
 	made->next = runner->functions;
 	runner->functions = made;

@@ -184,13 +184,13 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
 		const struct fill_args *args, struct philox_state state,       \
 		uint64_t block, fill_##type *out)                              \
 	{                                                                      \
-		for (uint64_t e = 4 * block; e < 4 * (block + V_CHUNK); e++) { \
+		for (unsigned i = 0; i < 4 * V_CHUNK; i++) {                   \
+			uint64_t e = 4 * block + i;                            \
 			uint32_t w = philox_word_at(state, e);                 \
                                                                                \
 			if (w < PHILOX_SMALL_WORD)                             \
-				out[e - 4 * block] =                           \
-					fill_again_##dist##_##type(            \
-						args, state, e, w);            \
+				out[i] = fill_again_##dist##_##type(           \
+					args, state, e, w);                    \
 		}                                                              \
 	}                                                                      \
                                                                                \

@@ -200,6 +200,33 @@ PROMISE(tail, fills_draw_refined_numbers_with_all_instructions)
 		}
 }
 
+/* Elements end with 2^64 - 1, and so does the last chunk of any vectors. */
+PROMISE(tail, the_last_elements_of_all_are_refined)
+{
+	enum { LAST = 1536 };
+	static const struct small last[] = {
+		{{25367, 0}, UINT64_MAX - 6}, {{1864843, 0}, UINT64_MAX}};
+	static const struct drawn gumbel = {PHILOX_DIST_GUMBEL,
+					    PHILOX_DTYPE_F32, "the last"};
+	float *out = make_memory(f, LAST * sizeof(*out));
+
+	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++)
+		for (int i = 0; simd_has(simd) && i < 2; i++)
+			for (uint64_t n = LAST; n > 6; n = n > 900 ? n - 1 : 6) {
+				uint64_t before =
+					n - 1 - (UINT64_MAX - last[i].element);
+
+				simd_use(simd);
+				cr_assert_lt(model_word(last[i].state,
+							last[i].element),
+					     256);
+				fill_around(f, &last[i], &gumbel, before, n,
+					    out);
+				is_gumbel(out[before], last[i].state,
+					  last[i].element, "the last");
+			}
+}
+
 /* Rows of a shard of which each has the element at another place. */
 PROMISE(tail, shards_draw_refined_numbers)
 {
