@@ -624,6 +624,18 @@ static void write_numbered(const char *path, const char *text)
 #define COMMIT_G "0 49 launch-commit graph \"g\" sequence 1\n"
 #define ABORT_G \
 	"0 49 launch-abort graph \"g\" sequence 1 status PHILOX_ERROR_DEVICE\n"
+#define G_BEGINS(sequence) \
+	"0 40 launch-begin graph \"g\" sequence " #sequence " uses 1\n"
+#define G_COMMITS(sequence) \
+	"0 49 launch-commit graph \"g\" sequence " #sequence "\n"
+#define G_ABORTS(sequence)                                  \
+	"0 49 launch-abort graph \"g\" sequence " #sequence \
+	" status PHILOX_ERROR_DEVICE\n"
+/* Launches of two graphs of one name: a forward in each. */
+#define TWO_BEGIN(first, second)                 \
+	G_BEGINS(first)                          \
+	USE(41, 0, "forward", "x", 1, 0, "none") \
+	G_BEGINS(second) USE(42, 0, "forward", "x", 2, 4, "none")
 #define CAPTURE                                                           \
 	"0 30 capture-begin capture 1\n"                                  \
 	"0 31 capture-forward capture 1 pass 0 region \"x\" flags none\n" \
@@ -693,6 +705,19 @@ static const struct {
 	/* ... one without passes takes no other launch of its graph with it */
 	{FIRST F1, FIRST GF1 BEGIN_G ABORT_G, "no difference: passes 1", 0,
 	 "no difference: passes 1"},
+	/* ... of graphs of one name, each launch that was aborted */
+	{FIRST, FIRST TWO_BEGIN(1, 1) G_ABORTS(1) G_ABORTS(1),
+	 ONLY_B "no difference: passes 0", 0, NULL},
+	{FIRST F2, FIRST TWO_BEGIN(1, 2) G_ABORTS(1) G_COMMITS(2),
+	 "no difference: passes 1", 0, NULL},
+	{FIRST F1, FIRST TWO_BEGIN(1, 2) G_COMMITS(1) G_ABORTS(2),
+	 "no difference: passes 1", 0, NULL},
+	{FIRST F2, FIRST TWO_BEGIN(1, 1) G_COMMITS(1) G_ABORTS(1),
+	 "no difference: passes 1", 0, NULL},
+	/* ... and none for one that began before the journal */
+	{FIRST F1 F2,
+	 FIRST TWO_BEGIN(2, 3) G_ABORTS(1) G_COMMITS(2) G_COMMITS(3),
+	 "no difference: passes 2", 0, NULL},
 	/* differences */
 	{FIRST F1 B1,
 	 FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 8, "none") COMMIT_G GB1,

@@ -8,13 +8,19 @@
 #include "lib/containers/array.h"
 #include "lib/names/keyed.h"
 
+/* A launch that has begun. */
+struct begun {
+	size_t first_use; /* the step of its first use, if it has uses */
+	size_t same; /* the next older one under way like it; SIZE_MAX: none */
+};
+
 /* What a journal's events are read into, and where that is. */
 struct reader_of_steps {
 	struct step_list *steps;
 	struct keyed open;     /* the newest pass, by what begin and end say */
 	struct keyed uses;     /* by their launches and numbers */
-	struct keyed launches; /* the last one, by graph */
-	size_t *first_uses;    /* of each launch, from 1 */
+	struct keyed launches; /* the newest under way, likewise */
+	struct begun *begun;   /* all launches, from 1 */
 	size_t launch;         /* the one whose uses are read, from 1 */
 	int failed;            /* no memory */
 };
@@ -152,10 +158,17 @@ static void read_pass(struct reader_of_steps *reader,
 
 /* --- launches ------------------------------------------------------------- */
 
+/*
+ * Several graphs may have one name, and launches under way at once. A launch
+ * begins and ends with one sequence; where that is the same, too, a journal does
+ * not tell them apart, and the newest ends first.
+ */
 static struct keyed_by launch_key(const struct reading *reading)
 {
 	struct keyed_by key = keyed_by(reading->event->rank);
 
+	keyed_by_number(&key,
+			written_number(reading->words, reading->n, "sequence"));
 	add_word(&key, field(reading, "graph"));
 	return key;
 }
@@ -174,14 +187,15 @@ static void begin_launch(struct reader_of_steps *reader,
 			 const struct reading *reading)
 {
 	const struct keyed_by key = launch_key(reading);
-	size_t *first = array_grow(&reader->first_uses, reader->launch, 1,
-				   sizeof(*first));
+	struct begun *begun =
+		array_grow(&reader->begun, reader->launch, 1, sizeof(*begun));
 
-	if (!first) {
+	if (!begun) {
 		reader->failed = 1;
 		return;
 	}
-	*first = reader->steps->n;
+	begun->first_use = reader->steps->n;
+	begun->same = keyed_find(&reader->launches, &key);
 	note(reader, &reader->launches, &key, reader->launch++);
 }
 
@@ -220,18 +234,33 @@ static void read_use(struct reader_of_steps *reader,
 	note(reader, &reader->uses, &key, reader->steps->n - 1);
 }
 
-/* The last launch of a graph was aborted. */
+/* The launch that an event ends; SIZE_MAX: it began before the journal. */
+static size_t end_launch(struct reader_of_steps *reader,
+			 const struct reading *reading)
+{
+	const struct keyed_by key = launch_key(reading);
+	const size_t found = keyed_find(&reader->launches, &key);
+
+	if (found == SIZE_MAX)
+		return SIZE_MAX;
+	if (reader->begun[found].same == SIZE_MAX)
+		keyed_remove(&reader->launches, &key);
+	else
+		note(reader, &reader->launches, &key,
+		     reader->begun[found].same);
+	return found;
+}
+
+/* It was aborted. */
 static void drop_launch(struct reader_of_steps *reader,
 			const struct reading *reading)
 {
-	const struct keyed_by key = launch_key(reading);
-	const size_t launch = keyed_find(&reader->launches, &key);
+	const size_t launch = end_launch(reader, reading);
 	struct diff_step *steps = reader->steps->steps;
 
 	if (launch == SIZE_MAX)
 		return;
-	keyed_remove(&reader->launches, &key);
-	for (size_t i = reader->first_uses[launch];
+	for (size_t i = reader->begun[launch].first_use;
 	     i < reader->steps->n && steps[i].launch == launch + 1; i++)
 		steps[i].left_out = 1;
 }
@@ -262,6 +291,8 @@ static void read_step(struct reader_of_steps *reader,
 		begin_launch(reader, reading);
 	} else if (is(reading, "launch-use")) {
 		read_use(reader, reading);
+	} else if (is(reading, "launch-commit")) {
+		end_launch(reader, reading);
 	} else if (is(reading, "launch-abort")) {
 		drop_launch(reader, reading);
 	} else if (!starts(reading, "launch-") &&
@@ -301,7 +332,7 @@ int steps_read(const struct written *journal, struct step_list *steps)
 	keyed_finish(&reader.open);
 	keyed_finish(&reader.uses);
 	keyed_finish(&reader.launches);
-	free(reader.first_uses);
+	free(reader.begun);
 	drop_left_out(steps);
 	return reader.failed ? -1 : 0;
 }
