@@ -903,6 +903,17 @@ static const struct {
 			 "0a") " offset 0 flags none\n",
 	 "context 1, \"x\": forwards 1, backwards 0, pending 1"},
 	{FIRST COMMIT_G, "regions 0\n"},
+	/* graphs of one name: a launch is the one with the sequence, ... */
+	{FIRST TWO_BEGIN(1, 2) G_COMMITS(1) G_COMMITS(2),
+	 "forwards 2, backwards 0, pending 2 (longest: ticket 1, 1 event)"},
+	{FIRST TWO_BEGIN(1, 2) G_ABORTS(1) G_COMMITS(2),
+	 "forwards 1, backwards 0, pending 1 (longest: ticket 2, 0 events)"},
+	{FIRST TWO_BEGIN(2, 3) G_COMMITS(1), "regions 0\n"},
+	/* ... and of those the newest */
+	{FIRST TWO_BEGIN(1, 1) G_COMMITS(1) G_COMMITS(1),
+	 "forwards 2, backwards 0, pending 2 (longest: ticket 1, 0 events)"},
+	{FIRST TWO_BEGIN(1, 1) G_ABORTS(1) G_COMMITS(1),
+	 "forwards 1, backwards 0, pending 1 (longest: ticket 1, 0 events)"},
 };
 
 Test(diff, inspect_follows_the_tickets_of_a_journal)

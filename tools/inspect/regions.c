@@ -2,19 +2,31 @@
  * tools/inspect/regions.c - following the tickets of a journal
  *
  * A launch counts from the event that ends it; its uses come right after the
- * event that begins it. A ticket that was pending before the journal began, or
- * that came with a load, is unknown here and its wait has no beginning.
+ * event that begins it. Several graphs may have one name, and launches under way
+ * at once: a launch begins and ends with one sequence, and where that is the
+ * same, too, a journal does not tell them apart, and the newest ends first.
+ *
+ * A ticket that was pending before the journal began, or that came with a load,
+ * is unknown here and its wait has no beginning.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/containers/array.h"
 #include "tools/inspect/inspect.h"
 
+/* A launch that has begun. */
+struct begun {
+	size_t event;
+	size_t same; /* the next older one under way like it; SIZE_MAX: none */
+};
+
 /* The tickets of all regions that wait for their backwards. */
 struct following {
 	struct inspect_regions *regions;
-	struct keyed by_name; /* regions, by context and name */
-	struct keyed begun;   /* launches, by context and graph */
+	struct keyed by_name;   /* regions, by context and name */
+	struct keyed under_way; /* the newest launch, by what both ends say */
+	struct begun *begun;    /* all launches */
+	size_t n_begun;
 	struct index pending; /* by region and serial: since which event */
 	struct slab nodes;
 	size_t first; /* region of the context */
@@ -174,11 +186,27 @@ static int count_pass(struct following *following, const struct event *event,
 	return 0;
 }
 
+static struct keyed_by launch_key(const struct event *event)
+{
+	struct keyed_by key = key_of(event, "graph");
+
+	keyed_by_number(&key,
+			written_number(event->words, event->n, "sequence"));
+	return key;
+}
+
 static int note_launch(struct following *following, const struct event *event)
 {
-	const struct keyed_by key = key_of(event, "graph");
+	const struct keyed_by key = launch_key(event);
+	struct begun *begun = array_grow(&following->begun, following->n_begun,
+					 1, sizeof(*begun));
 
-	return keyed_put(&following->begun, &key, keyed_index(event->index))
+	if (!begun)
+		return -1;
+	begun->event = event->index;
+	begun->same = keyed_find(&following->under_way, &key);
+	return keyed_put(&following->under_way, &key,
+			 keyed_index(following->n_begun++))
 		       ? 0
 		       : -1;
 }
@@ -186,11 +214,18 @@ static int note_launch(struct following *following, const struct event *event)
 /* The begin of the launch that ends; SIZE_MAX: before the journal. */
 static size_t take_launch(struct following *following, const struct event *end)
 {
-	const struct keyed_by key = key_of(end, "graph");
-	const size_t begin = keyed_find(&following->begun, &key);
+	const struct keyed_by key = launch_key(end);
+	const size_t found = keyed_find(&following->under_way, &key);
+	size_t same;
 
-	keyed_remove(&following->begun, &key);
-	return begin;
+	if (found == SIZE_MAX)
+		return SIZE_MAX;
+	same = following->begun[found].same;
+	if (same == SIZE_MAX)
+		keyed_remove(&following->under_way, &key);
+	else /* in its place, which needs no memory */
+		keyed_put(&following->under_way, &key, keyed_index(same));
+	return following->begun[found].event;
 }
 
 static int count_launch(struct following *following, const struct event *end)
@@ -258,6 +293,8 @@ static int count_event(struct following *following, const struct event *event)
 		return note_launch(following, event);
 	if (written_is(kind, "launch-commit"))
 		return count_launch(following, event);
+	if (written_is(kind, "launch-abort"))
+		take_launch(following, event);
 	if (written_is(kind, "context-load"))
 		forget_context(following, event);
 	if (!names_region(event))
@@ -333,7 +370,8 @@ int inspect_regions(const struct written *journal,
 	slab_init(&following.nodes, sizeof(struct index_node));
 	result = follow_all(&following, journal);
 	keyed_finish(&following.by_name);
-	keyed_finish(&following.begun);
+	keyed_finish(&following.under_way);
+	free(following.begun);
 	slab_finish(&following.nodes);
 	if (result)
 		inspect_regions_finish(regions);
