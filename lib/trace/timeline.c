@@ -164,13 +164,18 @@ static void end_capture(struct timeline *timeline,
 
 /* --- launches and the passes that they execute ----------------------------- */
 
-/* "graph G": a graph has one launch at a time. */
+/*
+ * "launch Q G": graphs of one name may have launches under way at once, but each
+ * has one at a time, which begins and ends with one sequence. Of those that have
+ * the same, too, the newest ends first.
+ */
 static void write_launch_key(char key[KEY_MAX],
 			     const struct timeline_step *step)
 {
 	struct written_word graph = step_word(step, "graph");
 
-	snprintf(key, KEY_MAX, "graph %.*s", (int)graph.length, graph.text);
+	snprintf(key, KEY_MAX, "launch %" PRIu64 " %.*s",
+		 step_number(step, "sequence"), (int)graph.length, graph.text);
 }
 
 /* "step launch", 3 */

@@ -926,3 +926,34 @@ Test(diff, inspect_follows_the_tickets_of_a_journal)
 		expect(0, "{\"kind\":\"journal\",\"contexts\":");
 	}
 }
+
+/* The launch that began first fails while the other is under way. */
+GRAPH_PROMISE(diff, inspect_tells_launches_of_graphs_of_one_name_apart)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_launch_pass uses[2] = {{.flags = 0}};
+	struct philox_graph *graphs[2];
+
+	for (int i = 0; i < 2; i++) {
+		graphs[i] = record_forward(f, region, 0, f->scratch);
+		OK(philox_graph_set_name(graphs[i], "step"));
+	}
+	OK(philox_context_set_journal(f->context, path_a));
+	OK(philox_graph_launch(graphs[1], f->stream, &uses[1], 1));
+	for (int i = 0; i < 2; i++)
+		OK(philox_graph_prologue(graphs[i], f->stream, &uses[i], 1));
+	OK(philox_graph_epilogue(graphs[0], PHILOX_ERROR_DEVICE));
+	OK(philox_native_exec_launch(f->device, f->stream,
+				     native_exec(graphs[1])));
+	OK(philox_graph_epilogue(graphs[1], PHILOX_OK));
+	OK(philox_context_set_journal(f->context, NULL));
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "\"layer\": forwards 2, backwards 0, pending 2 ");
+	run_line(tool_inspect, 4,
+		 (char *[]){"inspect", "--trace", path_b, path_a, NULL});
+	expect(0, "");
+	cr_assert(written_has(path_b, "\"name\":\"forward 2\",\"args\":"
+				      "{\"outcome\":\"abort\","));
+	cr_assert(written_has(path_b, "\"name\":\"forward 3\",\"args\":"
+				      "{\"outcome\":\"commit\","));
+}

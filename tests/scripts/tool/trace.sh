@@ -41,6 +41,7 @@ counts()
 			       RLENGTH - length(field) - 2) + 0 : 0
 	}
 	function ticket() { return $1 " " name("region") " " number("ticket") }
+	function of_launch() { return $1 name("graph") number("sequence") }
 	function forget(context,  key) {
 		for (key in pending)
 			if (index(key, context " ") == 1)
@@ -51,14 +52,14 @@ counts()
 	/ (forward|backward)-begin / { eager++ }
 	$3 == "capture-forward" || $3 == "capture-backward" { captured++ }
 	$3 == "capture-begin" { captures++ }
-	$3 == "launch-begin" { launches++; graph = $1 name("graph"); made[graph] = "" }
+	$3 == "launch-begin" { launches++; graph = of_launch(); made[graph] = "" }
 	launching {
 		launched++
 		if ($0 ~ / pass forward / && number("ticket"))
 			made[graph] = made[graph] ticket() "\n"
 	}
 	$3 == "launch-commit" {
-		n = split(made[$1 name("graph")], keys, "\n")
+		n = split(made[of_launch()], keys, "\n")
 		for (i = 1; i < n; i++)
 			pending[keys[i]]
 	}
@@ -188,6 +189,20 @@ assert "<&\">\u044f\ufffd\ufffd\\" in words, words
 assert any("]]>" in word for word in words)' "$WORK/odd.svg"
 }
 
+# Launches of two graphs of one name at once: the first fails, and the forward
+# of the second has a backward
+cat >"$WORK/twins" <<'END'
+philox journal 1
+0 1 context digest 00000000000000aa
+0 2 launch-begin graph "g" sequence 1 uses 1
+0 3 launch-use use 0 pass forward region "a" ticket 1 seed 00000000000000aa offset 0 flags none
+0 4 launch-begin graph "g" sequence 2 uses 1
+0 5 launch-use use 0 pass forward region "a" ticket 2 seed 00000000000000aa offset 4 flags none
+0 6 launch-abort graph "g" sequence 1 status PHILOX_ERROR_DEVICE
+0 7 launch-commit graph "g" sequence 2
+0 8 backward-begin region "a" ticket 2 seed 00000000000000aa offset 4 flags none
+END
+
 PHILOX_JOURNAL=$WORK/train PHILOX_TRACE=$WORK/run.json "$philox" train \
 	--steps 2 >"$WORK/quiet" 2>&1
 # These are programs of several processes
@@ -217,6 +232,8 @@ check "a schedule of nested recomputes becomes a trace" traced "$WORK/schedules"
 check "it becomes a picture, too" drawn "$WORK/schedules"
 check "so does a journal with odd events and names" odd_traced
 check "it becomes a picture" odd_drawn
+check "launches of graphs of one name become a trace" traced "$WORK/twins"
+check "they become a picture" drawn "$WORK/twins"
 
 # --- a run that is cut short, contexts of several processes --------------------
 
