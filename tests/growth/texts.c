@@ -166,6 +166,21 @@ static void write_aborts(size_t n)
 		      i);
 }
 
+/* Launches that nothing tells apart: of graphs of one name, at once. */
+static void write_twins(size_t n)
+{
+	begin_journal();
+	for (size_t i = 0; i < n; i++) {
+		EVENT("launch-begin graph \"g\" sequence 1 uses 1");
+		use(0, 0, i + 1);
+	}
+	for (size_t i = 0; i < n / 2; i++)
+		EVENT("launch-commit graph \"g\" sequence 1");
+	for (size_t i = n / 2; i < n; i++)
+		EVENT("launch-abort graph \"g\" sequence 1 status "
+		      "PHILOX_ERROR_DEVICE");
+}
+
 static void write_captures(size_t n)
 {
 	begin_journal();
@@ -435,6 +450,7 @@ static const struct text {
 	{"repeats", JOURNAL, write_repeats, 0},
 	{"launches", JOURNAL, write_launches, 0},
 	{"aborts", JOURNAL, write_aborts, 0},
+	{"twins", JOURNAL, write_twins, 0},
 	{"captures", JOURNAL, write_captures, 0},
 	{"loads", JOURNAL, write_loads, 0},
 	{"contexts", JOURNAL, write_contexts, 0},
