@@ -118,7 +118,7 @@ enum philox_status check_quiet(struct philox_context *context)
 		status = check_launch(graph);
 	status = check_captures(graphs->sealed, status);
 	status = check_captures(graphs->captures, status);
-	if (status == PHILOX_OK && graphs->own)
+	if (status == PHILOX_OK && graphs->own_begun)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox began is under "
 				    "way");

@@ -275,8 +275,8 @@ enum philox_status pool_put(struct pool *pool, struct block *block,
 
 void pool_give(struct pool *pool, uint32_t from, uint32_t to)
 {
-	if (to < POOL_OWNERS_MAX)
-		pool_know_owner(pool, to);
+	if (to >= POOL_OWNERS_MAX || !pool_know_owner(pool, to))
+		return;
 	blocks_give(&pool->blocks, from, to);
 	session_gave(pool, from, to);
 	check_now_and_then(pool);

@@ -101,12 +101,12 @@ void pool_destroy(struct pool *pool);
 
 /*
  * pool_take() takes a block from the memory that is mapped: NOT_READY, with
- * nothing changed and no message, if none fits. pool_grow() maps one extent, so that the
- * request fits after it; the new memory belongs to SHARED, or to the owner if
- * the request may not use SHARED's. *mapped is its size. In an expandable pool
- * free memory before and after the gap counts if the request may use it; the
- * lowest gap that will do is filled, from its beginning. A growth that fails
- * half-way is undone whole. Legal during capture (the device's calls are made
+ * nothing changed and no message, if none fits. pool_grow() maps one extent, so
+ * that the request fits after it; the new memory belongs to SHARED, or to the
+ * owner if the request may not use SHARED's. *mapped is its size. In an
+ * expandable pool free memory before and after the gap counts if the request may
+ * use it; the lowest gap that will do is filled, from its beginning. A growth that
+ * fails half-way is undone whole. Legal during capture (the device's calls are made
  * in relaxed mode). Both check the request: ERROR_INVALID, ERROR_OVERFLOW.
  * Growing: ERROR_LIMIT, ERROR_MEMORY (of the device or of the reservation, or
  * the host's), those of the device. No call to the device in pool_take(); its
@@ -178,11 +178,12 @@ int pool_lenders(const struct pool *pool, const struct pool_request *request,
 		 unsigned char *lends, uint32_t n);
 
 /*
- * pool_know_owner() makes room for an owner below POOL_OWNERS_MAX, 0: no memory,
- * as pool_take(), pool_grow() and pool_put() do; whoever has none is given
+ * pool_know_owner() makes room for an owner below POOL_OWNERS_MAX; 0: no memory.
+ * pool_take(), pool_grow() and pool_put() call it. An owner without room is given
  * nothing. pool_hold_owner() keeps one that is known in use, though it has no
- * memory, until pool_drop_owner(). pool_new_owner() returns the lowest owner, except SHARED,
- * that has no memory and is not kept; POOL_OWNERS_MAX: there is none.
+ * memory, until pool_drop_owner(). pool_new_owner() returns the lowest owner,
+ * except SHARED, that has no memory and is not kept; POOL_OWNERS_MAX: there is
+ * none.
  */
 int pool_know_owner(struct pool *pool, uint32_t owner);
 void pool_hold_owner(struct pool *pool, uint32_t owner);

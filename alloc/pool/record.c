@@ -215,15 +215,31 @@ static void enlarge_recent(struct pool *pool)
 	free(before);
 }
 
+/* The place for a note, in a table that is enlarged rather than a note lost. */
+static struct recent *place_note(struct pool *pool, uint64_t place)
+{
+	struct recent *recent = NULL;
+
+	for (;;) {
+		const uint32_t n = pool->n_recent;
+
+		if (n)
+			recent = &pool->recent[recent_slot(pool, place)];
+		if (n == RECENT_COUNT ||
+		    (n && (!recent->id || recent->place == place)))
+			return recent;
+		enlarge_recent(pool);
+		if (pool->n_recent == n)
+			return recent; /* no memory; NULL: there is no table */
+	}
+}
+
 void record_freed(struct pool *pool, const struct block *block)
 {
-	struct recent *recent;
+	struct recent *recent = place_note(pool, block->place);
 
-	if (pool->n_recent < RECENT_COUNT && pool->frees >= pool->n_recent)
-		enlarge_recent(pool);
-	if (!pool->n_recent)
+	if (!recent)
 		return;
-	recent = &pool->recent[recent_slot(pool, block->place)];
 	tags_hold(pool->tags, block->tag);
 	tags_drop(pool->tags, recent->tag);
 	*recent = (struct recent){

@@ -30,6 +30,7 @@ struct graph_context {
 	struct capture *ending; /* of which nothing is left but their ends */
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
 	struct map own_by_stream;
+	size_t own_begun; /* of them: the others are about to, or to fail */
 	struct philox_graph *graphs; /* newest first */
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */

@@ -18,6 +18,7 @@ struct own_capture {
 	philox_stream stream;
 	pthread_t thread; /* one handle may mean a stream per thread */
 	uint64_t id;      /* the device's */
+	int begun;
 	char broken[128]; /* the first call that found it invalidated */
 };
 
@@ -41,6 +42,7 @@ static void drop_entry(struct graph_context *graphs, struct own_capture *own)
 {
 	LIST_REMOVE(own);
 	map_remove(&graphs->own_by_stream, (uintptr_t)own->stream, own);
+	graphs->own_begun -= (size_t)own->begun;
 	free(own);
 }
 
@@ -131,6 +133,8 @@ static void settle_own(struct philox_context *context, struct own_capture *own,
 
 	context_lock(context);
 	first = find_own(context->graphs, own->stream);
+	own->begun = begun;
+	context->graphs->own_begun += (size_t)begun;
 	if (!begun)
 		drop_entry(context->graphs, own);
 	else if (first != own)

@@ -147,7 +147,7 @@ static enum philox_status check_captures(struct philox_context *context)
 	capture = context->graphs->captures;
 	while (capture && (capture->graph || capture->dropped))
 		capture = capture->next;
-	if (context->graphs->own)
+	if (context->graphs->own_begun)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox began is under "
 				    "way");

@@ -340,9 +340,9 @@ struct pool_capture *pool_capture_of(const struct philox_pool *pool,
 				     uint64_t id);
 
 /*
- * pool_reap() forgets captures whose graphs are gone: it looks at those alone
- * that pool_note_over() was told of, which have no graph any more or were
- * released, or whose lifelines went. pool_forget_captures() ends all.
+ * pool_reap() forgets captures that are over: those that pool_note_over() has
+ * noted. It notes a capture that was released, or whose lifeline went, unless
+ * that has a graph. pool_forget_captures() ends all.
  */
 void pool_reap(struct philox_pool *pool);
 void pool_note_over(struct pool_capture *capture);

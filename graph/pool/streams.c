@@ -117,8 +117,12 @@ static enum philox_status make_owner(struct philox_pool *pool,
 				     uint32_t *owner)
 {
 	*owner = pool_new_owner(pool->blocks);
-	if (*owner == POOL_OWNERS_MAX ||
-	    !pool_know_owner(pool->blocks, *owner) ||
+	if (*owner == POOL_OWNERS_MAX)
+		return status_set(PHILOX_ERROR_UNSUPPORTED,
+				  "pool '%s': %d streams have memory of it, "
+				  "which is the most",
+				  pool->name, POOL_OWNERS_MAX - 1);
+	if (!pool_know_owner(pool->blocks, *owner) ||
 	    !array_grow(&pool->streams, pool->n_streams, 1,
 			sizeof(*pool->streams)) ||
 	    !array_grow(&pool->joining, pool->n_joining, 1,

@@ -165,10 +165,7 @@ static inline uint64_t clock_now(void)
 
 /* --- name: which names can be printed ------------------------------------- */
 
-/*
- * name_check() refuses a name with a control character, C0, DEL or C1 in UTF-8:
- * ERROR_INVALID, with what it is the name of. NULL is fine here.
- */
+/* name_is_plain() tells whether all of a name can be printed; NULL: it can. */
 static inline int name_is_plain(const char *name)
 {
 	while (name && *name >= 0x20 && *name < 0x7f)
@@ -176,6 +173,10 @@ static inline int name_is_plain(const char *name)
 	return !name || !*name;
 }
 
+/*
+ * name_check() refuses a name with a control character, C0, DEL or C1 in UTF-8:
+ * ERROR_INVALID, with what it is the name of. NULL is fine here.
+ */
 enum philox_status name_check(const char *name, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

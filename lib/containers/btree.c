@@ -237,24 +237,31 @@ static int may_join(const struct index_node *left,
 	return !left->n || !right->n || left->n + right->n <= INDEX_JOIN;
 }
 
-/* Joins the children at slot and slot + 1. */
+/*
+ * Joins the children at slot and slot + 1, which are of that level; 1: leaves.
+ * Where they meet, theirs have become neighbours.
+ */
 static void join_children(struct index_node *parent, uint32_t slot,
-			  struct slab *nodes, int are_leaves)
+			  struct slab *nodes, unsigned level)
 {
 	struct index_node *left = parent->values[slot];
 	struct index_node *right = parent->values[slot + 1];
+	const uint32_t seam = left->n;
 
 	move_entries(left, left->n, right, 0, right->n);
 	left->n += right->n;
-	if (are_leaves)
+	if (level == 1)
 		unlink_leaf(right);
 	cut_entry(parent, slot + 1);
 	slab_give(nodes, right);
+	if (level > 1 && seam && seam < left->n &&
+	    may_join(left->values[seam - 1], left->values[seam]))
+		join_children(left, seam - 1, nodes, level - 1);
 }
 
 /* Whether the child at slot was joined, or is gone because it was empty. */
 static int shrink(struct index_node *parent, uint32_t slot, struct slab *nodes,
-		  int are_leaves)
+		  unsigned level)
 {
 	struct index_node *child = parent->values[slot];
 
@@ -262,16 +269,16 @@ static int shrink(struct index_node *parent, uint32_t slot, struct slab *nodes,
 	if (child->n > INDEX_LEAST)
 		return 0;
 	if (slot + 1 < parent->n && may_join(child, parent->values[slot + 1])) {
-		join_children(parent, slot, nodes, are_leaves);
+		join_children(parent, slot, nodes, level);
 		return 1;
 	}
 	if (slot && may_join(parent->values[slot - 1], child)) {
-		join_children(parent, slot - 1, nodes, are_leaves);
+		join_children(parent, slot - 1, nodes, level);
 		return 1;
 	}
 	if (child->n)
 		return 0;
-	if (are_leaves)
+	if (level == 1)
 		unlink_leaf(child);
 	cut_entry(parent, slot);
 	slab_give(nodes, child);
@@ -318,7 +325,7 @@ void *index_remove(struct index *index, struct slab *nodes,
 	if (node->n <= INDEX_LEAST)
 		index->last = NULL; /* it may go */
 	for (unsigned i = depth; i-- > 0;)
-		if (!shrink(path[i], slots[i], nodes, i + 1 == depth))
+		if (!shrink(path[i], slots[i], nodes, depth - i))
 			break;
 	lower_root(index, nodes);
 	return value;

@@ -7,9 +7,10 @@
  * they came there, so that an insertion never fails after a reservation.
  *
  * If a node is left with INDEX_LEAST entries or less, and has INDEX_JOIN or less
- * together with a neighbour under the same parent, both become one. A node
- * that is split has more than half of that; so neighbours have more than
- * INDEX_LEAST together, which is what index_nodes() relies on.
+ * together with a neighbour under the same parent, both become one, and so do
+ * two that become neighbours as their parents do. A split leaves INDEX_FANOUT
+ * entries together. So neighbours have more than INDEX_LEAST together, which is
+ * what index_nodes() relies on.
  */
 #ifndef LIB_CONTAINERS_BTREE_H
 #define LIB_CONTAINERS_BTREE_H
@@ -40,8 +41,7 @@ struct index {
 	struct index_node *root;
 	size_t count;
 	unsigned height; /* 1: the root is a leaf */
-	struct index_node
-		*last; /* leaf that was: for keys that come in order */
+	struct index_node *last; /* leaf as of the last insertion, or NULL */
 	uint32_t wide; /* 0: all keys have the low part 0, which is not kept */
 };
 

@@ -197,7 +197,7 @@ struct philox_context {
 	struct philox_rows *rows;      /* newest first, see lib/rows/rows.h */
 	struct philox_rows *dead_rows; /* the same, destroyed */
 	unsigned long dead_rows_seen;  /* see free_unheld() there */
-	struct map tables;             /* the first, by their keys */
+	struct map tables;             /* `rows`, by their keys */
 	struct philox_mesh mesh;  /* a copy; does not change once there are
 				     regions */
 	void (*log)(void *user, const struct philox_log_entry *entry);

@@ -118,6 +118,29 @@ Test(pool_index, finds_what_an_array_finds)
 	change_at_random(1);
 }
 
+/* Whole parts come and go, so that nodes of all levels are joined. */
+Test(pool_index, joins_what_could_be_one_at_each_level)
+{
+	static struct trial t;
+	uint32_t state = 5;
+
+	t.index.wide = 1;
+	slab_init(&t.nodes, sizeof(struct index_node));
+	for (int run = 0; run < 3000; run++) {
+		const size_t first = next_number(&state) % KEYS;
+		const size_t n = next_number(&state) % 2000;
+		const int there = next_number(&state) % 2;
+
+		for (size_t i = first; i < first + n && i < KEYS; i++)
+			if (t.there[i] != there)
+				change(&t, i);
+		check(&t);
+	}
+	cr_assert(t.index.height >= 3);
+	index_clear(&t.index, &t.nodes);
+	slab_finish(&t.nodes);
+}
+
 Test(pool_index, takes_keys_in_order_from_either_end)
 {
 	static struct trial t;

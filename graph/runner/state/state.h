@@ -336,7 +336,7 @@ struct packed_input {
 /* See Note [Guess], graph/runner/function/function.h. */
 struct guess {
 	struct recording *next, *before; /* NULL: none */
-	struct packed_input *inputs;     /* NULL: not packed yet */
+	struct packed_input *inputs;     /* room for all of them */
 	struct range pool; /* its span, when no input was within */
 	int packed;        /* the array is filled */
 	int twin;          /* another recording serves the same calls */
