@@ -124,6 +124,14 @@ int file_beside_again(struct file_beside *beside)
 	return file_beside_open(beside, beside->folder);
 }
 
+int file_beside_without(struct file_beside *beside)
+{
+	file_beside_close(beside);
+	beside->is_own = 0;
+	beside->own = fcntl(beside->folder, F_DUPFD_CLOEXEC, 0);
+	return beside->own < 0 ? -1 : 0;
+}
+
 void file_beside_close(struct file_beside *beside)
 {
 	if (beside->own < 0)

@@ -3,9 +3,9 @@
  *
  * A new file is written and synchronised in a folder beside the old one (Note
  * [Abandoned files]) and then renamed over it; the folder is synchronised last,
- * so that the new name survives a crash. All names are relative to that folder,
- * which is opened once. What is no file (a device, a pipe, a descriptor of this
- * process) is written to instead.
+ * so that the new name survives a crash. Both folders are open while that is
+ * done, and names are relative to them. What is no file (a device, a pipe, a
+ * descriptor of this process) is written to instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,8 @@
 /* New files that other processes may remove before they are locked. */
 #define REMOVED_MAX 64
 
+#define NO_FILE "no file can be made in its folder"
+
 /* One file that is being replaced. */
 struct file {
 	const struct file_place *place;
@@ -31,6 +33,7 @@ struct file {
 	struct file_beside beside;
 	int descriptor;
 	int lock; /* the same file, open for as long as it is to be locked */
+	int is_apart; /* it cannot be moved from where it is */
 };
 
 static enum philox_status fail_place(const struct file *file, const char *what)
@@ -86,8 +89,6 @@ static void open_new_name(struct file *file, mode_t mode)
 /* A name that an earlier process with this id has left is skipped. */
 static enum philox_status open_temporary(struct file *file, mode_t mode)
 {
-	const char *failed = "no file can be made in its folder";
-
 	for (int removed = 0; removed < REMOVED_MAX; removed++) {
 		int locked;
 
@@ -99,14 +100,14 @@ static enum philox_status open_temporary(struct file *file, mode_t mode)
 		    !file_beside_again(&file->beside))
 			continue;
 		if (file->descriptor < 0)
-			return fail_place(file, failed);
+			return fail_place(file, NO_FILE);
 		locked = lock_temporary(file);
 		if (locked)
 			return locked > 0 ? PHILOX_OK
-					  : fail_place(file, failed);
+					  : fail_place(file, NO_FILE);
 	}
 	errno = EAGAIN;
-	return fail_place(file, failed);
+	return fail_place(file, NO_FILE);
 }
 
 /*
@@ -132,12 +133,19 @@ static enum philox_status keep_mode(const struct file *file)
 	return PHILOX_OK;
 }
 
-/* Some file systems cannot synchronise folders and say so: not a failure. */
-static enum philox_status rename_temporary(const struct file *file)
+/*
+ * Some kernels move no file to another folder (Landlock, Lustre): the file is
+ * then made again. Some file systems cannot synchronise folders and say so: not
+ * a failure.
+ */
+static enum philox_status rename_temporary(struct file *file)
 {
 	if (renameat(file->beside.own, file->temporary, file->folder,
-		     file->place->name))
-		return fail_place(file, "cannot be replaced");
+		     file->place->name)) {
+		file->is_apart = errno == EXDEV && file->beside.is_own;
+		return file->is_apart ? PHILOX_ERROR_FILE
+				      : fail_place(file, "cannot be replaced");
+	}
 	if (file_synchronise(file->folder) && errno != EINVAL && errno != ENOTSUP)
 		return fail_place(file, "was replaced, but its folder cannot "
 					"be synchronised");
@@ -166,6 +174,21 @@ static enum philox_status replace_in_folder(struct file *file, mode_t mode,
 	return status;
 }
 
+static enum philox_status replace_beside(struct file *file, mode_t mode,
+					 const char *text, size_t size)
+{
+	enum philox_status status;
+
+	file_remove_abandoned(&file->beside);
+	status = replace_in_folder(file, mode, text, size);
+	if (!file->is_apart)
+		return status;
+	if (file_beside_without(&file->beside))
+		return fail_place(file, NO_FILE);
+	file_remove_abandoned(&file->beside);
+	return replace_in_folder(file, mode, text, size);
+}
+
 /* One that is replaced is nobody's until it has the rights it had. */
 static enum philox_status replace(const struct file_place *place,
 				  enum file_readers readers, const char *text,
@@ -181,11 +204,10 @@ static enum philox_status replace(const struct file_place *place,
 	if (file.folder < 0)
 		return fail_place(&file, "its folder cannot be opened");
 	if (file_beside_open(&file.beside, file.folder)) {
-		status = fail_place(&file, "no file can be made in its folder");
+		status = fail_place(&file, NO_FILE);
 	} else {
-		file_remove_abandoned(&file.beside);
-		status = replace_in_folder(&file, is_new_to_all ? 0666 : 0600,
-					   text, size);
+		status = replace_beside(&file, is_new_to_all ? 0666 : 0600,
+					text, size);
 		file_beside_close(&file.beside);
 	}
 	close(file.folder);

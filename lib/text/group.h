@@ -47,7 +47,7 @@ struct file_beside {
 	char name[32];
 	int folder; /* where the files are to be; not its own */
 	int own;    /* -1: not open */
-	int is_own; /* else it is that folder */
+	int is_own; /* 0: `own` is `folder`, opened again */
 };
 
 /*
@@ -55,9 +55,11 @@ struct file_beside {
  * 0, or -1 with errno. file_beside_close() removes it if nothing is in it. What
  * is made in it may fail with ENOENT, as others do the same;
  * file_beside_again() is to be called then: 0 if that was it.
+ * file_beside_without() does without it from then on: 0, or -1 with errno.
  */
 int file_beside_open(struct file_beside *beside, int folder);
 int file_beside_again(struct file_beside *beside);
+int file_beside_without(struct file_beside *beside);
 void file_beside_close(struct file_beside *beside);
 
 /* The folder of a group, the list in it, and what the list begins with. */

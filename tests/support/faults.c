@@ -158,7 +158,8 @@ static int can_fail(long number, enum fault fault)
 
 static void fail_call(pid_t child, struct fault_run *run)
 {
-	const long results[FAULTS] = {[FAULT_ERROR] = -EIO,
+	const int error = run->error ? run->error : EIO;
+	const long results[FAULTS] = {[FAULT_ERROR] = -error,
 				      [FAULT_INTERRUPT] = -EINTR};
 
 	set_registers(child, -1, -ENOSYS);
@@ -277,9 +278,10 @@ const char *faults_name(const struct fault_run *run)
 {
 	static const char *const names[] = {"no fault", "EIO", "EINTR", "0",
 					    "killed", "SIGINT"};
-	static char name[64];
+	static char name[128];
 
 	snprintf(name, sizeof(name), "system call %ld, which is number %u: %s",
-		 run->number, run->at, names[run->fault]);
+		 run->number, run->at,
+		 run->error ? strerror(run->error) : names[run->fault]);
 	return name;
 }

@@ -9,7 +9,7 @@
 
 enum fault {
 	FAULT_NONE,
-	FAULT_ERROR,     /* the call is not made, and gives EIO */
+	FAULT_ERROR,     /* the call is not made, and gives `error` */
 	FAULT_INTERRUPT, /* likewise, EINTR */
 	FAULT_NOTHING,   /* from then on each write() takes nothing: 0 */
 	FAULT_KILL,      /* the job is killed before the call is made */
@@ -21,6 +21,7 @@ enum { FAULTS = FAULT_SIGNAL + 1 };
 struct fault_run {
 	enum fault fault;
 	unsigned at;        /* which call it is, from 0 */
+	int error;          /* of FAULT_ERROR; 0: EIO */
 	long number;        /* of the call; -1: the job has made fewer */
 	int skipped;        /* it is one that does not fail in this way */
 	int killed;         /* the job did not end by itself */

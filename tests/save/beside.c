@@ -1,0 +1,95 @@
+/*
+ * tests/save/beside.c - the folder in which new files are until they have their
+ * names: a save goes well where it cannot be used, and where others remove it
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/support/faults.h"
+#include "tests/support/ranks/set.h"
+
+/* A file that only a save without that folder removes. */
+static const char *left_here(void)
+{
+	static char name[64];
+	pid_t process;
+
+	if (*name)
+		return name;
+	process = fork();
+	cr_assert(process >= 0);
+	if (!process)
+		_exit(0);
+	cr_assert_eq(waitpid(process, NULL, 0), process);
+	snprintf(name, sizeof(name), ".philox-%ld-0.tmp", (long)process);
+	return name;
+}
+
+/* --- calls that fail ------------------------------------------------------ */
+
+static int save_it(const void *user)
+{
+	enum philox_status status;
+	struct fixture f;
+
+	fixture_open(&f, "host:sync");
+	make_region(&f, "layer");
+	faults_begin();
+	status = philox_context_save(f.context, user);
+	faults_end();
+	return (int)status;
+}
+
+/* Returns whether this run is one that it is about. */
+typedef int look_at(const struct fault_run *run, int has_folder);
+
+/* Each call of a save fails so once. */
+static void save_with(struct fault_run run, int (*job)(const void *user),
+		      look_at *look)
+{
+	unsigned seen = 0;
+	int has_folder = 0;
+
+	if (!faults_possible())
+		cr_skip_test("system calls cannot be traced here");
+	do {
+		put_text(left_here(), "left behind");
+		faults_try(job, "there", &run);
+		if (run.number >= 0 && !run.skipped)
+			seen += look(&run, has_folder) != 0;
+		has_folder |= run.number == SYS_mkdirat;
+		unlink("there");
+	} while (run.at++, run.number >= 0);
+	unlink(left_here());
+	cr_assert(seen, "no such call is made");
+}
+
+/* The kernel refuses to move files between some folders (Landlock, Lustre). */
+static int is_written_in_place(const struct fault_run *run, int has_folder)
+{
+	char *text;
+
+	(void)has_folder;
+	if (run->number != SYS_renameat && run->number != SYS_renameat2)
+		return 0;
+	cr_assert(!run->result, "%s: %s", faults_name(run), run->message);
+	cr_assert(!file_is_there(left_here()), "its folder is looked through");
+	cr_assert_eq(names_here(), 1, "something is left");
+	text = file_text("there");
+	cr_assert(strstr(text, "checksum "), "not whole: %s", text);
+	free(text);
+	return 1;
+}
+
+Test(save_beside, is_not_used_where_files_cannot_be_moved_from_it,
+     .timeout = 120)
+{
+	const struct fault_run run = {.fault = FAULT_ERROR, .error = EXDEV};
+
+	enter_set();
+	save_with(run, save_it, is_written_in_place);
+	leave_set();
+}
