@@ -81,6 +81,12 @@ static void remove_own(const struct file_beside *beside)
 	while (failed && errno == EINTR);
 }
 
+/* NFS says ESTALE of what another host has removed. */
+int file_was_removed(int error)
+{
+	return error == ENOENT || error == ESTALE;
+}
+
 /* 1 if it was opened, 0 if it was removed meanwhile; -1: it cannot be had. */
 static int try_own(struct file_beside *beside)
 {
@@ -91,7 +97,7 @@ static int try_own(struct file_beside *beside)
 	if (!made && errno != EEXIST)
 		return -1;
 	beside->own = openat(beside->folder, beside->name, flags);
-	gone = beside->own < 0 && errno == ENOENT;
+	gone = beside->own < 0 && file_was_removed(errno);
 	if (beside->own >= 0 && is_ours(beside->own))
 		return 1;
 	if (beside->own >= 0)
@@ -170,10 +176,9 @@ int file_is_still(int folder, const char *name, int descriptor)
 {
 	struct stat open, named;
 
-	if (fstat(descriptor, &open))
-		return -1;
-	if (fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : -1;
+	if (fstat(descriptor, &open) ||
+	    fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW))
+		return file_was_removed(errno) ? 0 : -1;
 	return S_ISREG(open.st_mode) && open.st_dev == named.st_dev &&
 	       open.st_ino == named.st_ino;
 }

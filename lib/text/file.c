@@ -96,7 +96,7 @@ static enum philox_status open_temporary(struct file *file, mode_t mode)
 			open_new_name(file, mode);
 		while (file->descriptor < 0 &&
 		       (errno == EEXIST || errno == EINTR));
-		if (file->descriptor < 0 && errno == ENOENT &&
+		if (file->descriptor < 0 && file_was_removed(errno) &&
 		    !file_beside_again(&file->beside))
 			continue;
 		if (file->descriptor < 0)

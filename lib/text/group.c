@@ -60,7 +60,7 @@ static enum philox_status make_own_folder(struct file_group *group)
 		int error;
 
 		make_folder(group);
-		if (group->own < 0 && errno == ENOENT &&
+		if (group->own < 0 && file_was_removed(errno) &&
 		    !file_beside_again(&group->beside))
 			continue;
 		if (group->own < 0) {

@@ -52,10 +52,11 @@ struct file_beside {
 
 /*
  * file_beside_open() makes it, unless it is there, for as long as it is open:
- * 0, or -1 with errno. file_beside_close() removes it if nothing is in it. What
- * is made in it may fail with ENOENT, as others do the same;
- * file_beside_again() is to be called then: 0 if that was it.
- * file_beside_without() does without it from then on: 0, or -1 with errno.
+ * 0, or -1 with errno. file_beside_close() removes it if nothing is in it. As
+ * others do the same, what is made in it may fail with an errno that
+ * file_was_removed() knows; file_beside_again() is to be called then: 0 if that
+ * was it. file_beside_without() does without it from then on: 0, or -1 with
+ * errno.
  */
 int file_beside_open(struct file_beside *beside, int folder);
 int file_beside_again(struct file_beside *beside);
@@ -86,6 +87,9 @@ struct file_group {
 
 /* Removes what killed processes have left. */
 void file_remove_abandoned(const struct file_beside *beside);
+
+/* Whether an errno says that a file or folder is not there any more. */
+int file_was_removed(int error);
 
 /*
  * Whether a descriptor's file is one, and still has this name in its folder;

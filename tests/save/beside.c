@@ -93,3 +93,23 @@ Test(save_beside, is_not_used_where_files_cannot_be_moved_from_it,
 	save_with(run, save_it, is_written_in_place);
 	leave_set();
 }
+
+/* As it has been removed on another host that shares it. */
+static int is_made_again(const struct fault_run *run, int has_folder)
+{
+	if (!has_folder)
+		return 0;
+	cr_assert(!run->result || !strstr(run->message, "no file can be made"),
+		  "%s: %s", faults_name(run), run->message);
+	return run->number == SYS_openat;
+}
+
+Test(save_beside, is_made_again_after_another_host_has_removed_it,
+     .timeout = 120)
+{
+	const struct fault_run run = {.fault = FAULT_ERROR, .error = ESTALE};
+
+	enter_set();
+	save_with(run, save_it, is_made_again);
+	leave_set();
+}

@@ -2,9 +2,11 @@
  * tests/tools/merge/faults.c - philox merge is all or nothing: each of its
  * system calls fails once, and once it is killed or interrupted there
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "tests/support/faults.h"
 #include "tests/support/ranks/set.h"
@@ -167,4 +169,50 @@ Test(merge_faults, leave_the_whole_set_or_nothing, .timeout = 300)
 		free(made[i]);
 	leave_set();
 	fixture_close(&f);
+}
+
+/* --- errors for which the folder of new files is the reason --------------- */
+
+/* Returns whether this run is one that it is about. */
+typedef int look_at(const struct fault_run *run, int has_folder);
+
+/* Each call of a merge gives this error once. */
+static void merge_with(int error, look_at *look)
+{
+	struct fault_run run = {.fault = FAULT_ERROR, .error = error};
+	unsigned seen = 0;
+	int has_folder = 0;
+	struct fixture f;
+
+	if (!faults_possible())
+		cr_skip_test("system calls cannot be traced here");
+	fixture_open(&f, "host:sync");
+	enter_set();
+	make_old(&f);
+	do {
+		faults_try(merge_old, "new", &run);
+		has_folder |= run.number == SYS_mkdirat;
+		if (run.number >= 0 && !run.skipped)
+			seen += look(&run, has_folder) != 0;
+		remove_new();
+	} while (run.at++, run.number >= 0);
+	cr_assert(seen, "no such call is made");
+	leave_set();
+	fixture_close(&f);
+}
+
+/* As it has been removed on another host that shares it. */
+static int is_made_again(const struct fault_run *run, int has_folder)
+{
+	if (!has_folder)
+		return 0;
+	cr_assert(!run->result || !strstr(run->message, "no folder can be made"),
+		  "%s: %s", faults_name(run), run->message);
+	return run->number == SYS_openat;
+}
+
+Test(merge_faults, that_another_host_has_removed_a_folder_are_none,
+     .timeout = 120)
+{
+	merge_with(ESTALE, is_made_again);
 }
