@@ -72,6 +72,25 @@ static int is_ours(int own)
 	return !fstat(own, &about) && about.st_uid == geteuid();
 }
 
+static int make_own(const struct file_beside *beside)
+{
+	int failed;
+
+	do
+		failed = mkdirat(beside->folder, beside->name, 0700);
+	while (failed && errno == EINTR);
+	return failed;
+}
+
+static void open_own(struct file_beside *beside)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+	do
+		beside->own = openat(beside->folder, beside->name, flags);
+	while (beside->own < 0 && errno == EINTR);
+}
+
 static void remove_own(const struct file_beside *beside)
 {
 	int failed;
@@ -90,13 +109,12 @@ int file_was_removed(int error)
 /* 1 if it was opened, 0 if it was removed meanwhile; -1: it cannot be had. */
 static int try_own(struct file_beside *beside)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	const int made = !mkdirat(beside->folder, beside->name, 0700);
+	const int made = !make_own(beside);
 	int gone;
 
 	if (!made && errno != EEXIST)
 		return -1;
-	beside->own = openat(beside->folder, beside->name, flags);
+	open_own(beside);
 	gone = beside->own < 0 && file_was_removed(errno);
 	if (beside->own >= 0 && is_ours(beside->own))
 		return 1;

@@ -113,3 +113,22 @@ Test(save_beside, is_made_again_after_another_host_has_removed_it,
 	save_with(run, save_it, is_made_again);
 	leave_set();
 }
+
+static int is_used(const struct fault_run *run, int has_folder)
+{
+	(void)has_folder;
+	if (run->number != SYS_mkdirat && run->number != SYS_openat)
+		return 0;
+	cr_assert(file_is_there(left_here()), "%s: the save does without it",
+		  faults_name(run));
+	return !run->result;
+}
+
+Test(save_beside, is_used_whatever_a_signal_interrupts, .timeout = 120)
+{
+	const struct fault_run run = {.fault = FAULT_INTERRUPT};
+
+	enter_set();
+	save_with(run, save_it, is_used);
+	leave_set();
+}
