@@ -65,11 +65,14 @@
 
 /* --- the folder of a user ------------------------------------------------- */
 
-static int is_ours(int own)
+/* It is ours, with all rights, whatever the umask was when it was made. */
+static int can_use(int own)
 {
 	struct stat about;
 
-	return !fstat(own, &about) && about.st_uid == geteuid();
+	if (fstat(own, &about) || about.st_uid != geteuid())
+		return 0;
+	return (about.st_mode & 0700) == 0700 || !fchmod(own, 0700);
 }
 
 static int make_own(const struct file_beside *beside)
@@ -116,7 +119,7 @@ static int try_own(struct file_beside *beside)
 		return -1;
 	open_own(beside);
 	gone = beside->own < 0 && file_was_removed(errno);
-	if (beside->own >= 0 && is_ours(beside->own))
+	if (beside->own >= 0 && can_use(beside->own))
 		return 1;
 	if (beside->own >= 0)
 		close(beside->own);

@@ -3,13 +3,26 @@
  * names: a save goes well where it cannot be used, and where others remove it
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/faults.h"
 #include "tests/support/ranks/set.h"
+
+#define NOBODY 65534
+
+/* The folder of this user. */
+static const char *beside(void)
+{
+	static char name[40];
+
+	snprintf(name, sizeof(name), ".philox-%ju", (uintmax_t)geteuid());
+	return name;
+}
 
 /* A file that only a save without that folder removes. */
 static const char *left_here(void)
@@ -28,6 +41,18 @@ static const char *left_here(void)
 	return name;
 }
 
+/* Root has all rights, so it is another user where rights count. */
+static void become_nobody(void)
+{
+	cr_assert(!chmod(".", 0777));
+	cr_assert(geteuid() || !seteuid(NOBODY));
+}
+
+static void become_root_again(void)
+{
+	cr_assert(getuid() || !seteuid(0));
+}
+
 /* --- calls that fail ------------------------------------------------------ */
 
 static int save_it(const void *user)
@@ -41,6 +66,15 @@ static int save_it(const void *user)
 	status = philox_context_save(f.context, user);
 	faults_end();
 	return (int)status;
+}
+
+/* It finds its folder without the right to write. */
+static int save_as_nobody(const void *user)
+{
+	become_nobody();
+	cr_assert(!mkdir(beside(), 0500) || errno == EEXIST);
+	cr_assert(!chmod(beside(), 0500));
+	return save_it(user);
 }
 
 /* Returns whether this run is one that it is about. */
@@ -130,5 +164,56 @@ Test(save_beside, is_used_whatever_a_signal_interrupts, .timeout = 120)
 
 	enter_set();
 	save_with(run, save_it, is_used);
+	leave_set();
+}
+
+/* --- rights --------------------------------------------------------------- */
+
+PROMISE(save_beside, has_the_rights_of_its_owner_whatever_the_umask)
+{
+	mode_t before;
+
+	enter_set();
+	become_nobody();
+	before = umask(0277);
+	OK(philox_context_save(f->context, "there"));
+	umask(before);
+	become_root_again();
+	cr_assert_eq(names_here(), 1);
+	leave_set();
+}
+
+/* So what was left in it can be removed. */
+PROMISE(save_beside, gets_the_rights_of_its_owner_if_it_has_lost_them)
+{
+	char name[128];
+
+	enter_set();
+	become_nobody();
+	cr_assert(!mkdir(beside(), 0700));
+	snprintf(name, sizeof(name), "%s/%s", beside(), left_here());
+	put_text(name, "left behind");
+	cr_assert(!chmod(beside(), 0500));
+	OK(philox_context_save(f->context, "there"));
+	become_root_again();
+	cr_assert_eq(names_here(), 1);
+	leave_set();
+}
+
+static int does_without(const struct fault_run *run, int has_folder)
+{
+	(void)has_folder;
+	if (run->number != SYS_fchmod)
+		return 0;
+	cr_assert(!run->result, "%s: %s", faults_name(run), run->message);
+	return 1;
+}
+
+Test(save_beside, is_not_used_if_it_cannot_have_these_rights, .timeout = 120)
+{
+	const struct fault_run run = {.fault = FAULT_ERROR, .error = EPERM};
+
+	enter_set();
+	save_with(run, save_as_nobody, does_without);
 	leave_set();
 }
