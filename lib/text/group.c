@@ -38,17 +38,34 @@ static int write_list(const struct file_group *group, struct text *text)
 
 /* --- a new group ---------------------------------------------------------- */
 
+static void open_folder(struct file_group *group)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int error;
+
+	do
+		group->own =
+			openat(group->beside.own, group->temporary, flags);
+	while (group->own < 0 && errno == EINTR);
+	if (group->own >= 0)
+		return;
+	error = errno;
+	unlinkat(group->beside.own, group->temporary, AT_REMOVEDIR);
+	errno = error;
+}
+
 static void make_folder(struct file_group *group)
 {
 	static atomic_uint count;
+	int failed;
 
-	do
+	do {
 		snprintf(group->temporary, sizeof(group->temporary), FILE_GROUP_NAME,
 			 (long)getpid(), atomic_fetch_add(&count, 1));
-	while (mkdirat(group->beside.own, group->temporary, 0700) &&
-	       (errno == EEXIST || errno == EINTR));
-	group->own = openat(group->beside.own, group->temporary,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		failed = mkdirat(group->beside.own, group->temporary, 0700);
+	} while (failed && (errno == EEXIST || errno == EINTR));
+	if (!failed)
+		open_folder(group);
 }
 
 /* Whoever removes what was abandoned may have it before it is locked. */
@@ -57,19 +74,12 @@ static enum philox_status make_own_folder(struct file_group *group)
 	const char *failed = "no folder can be made beside it";
 
 	for (int i = 0; i < FOLDERS_MAX; i++) {
-		int error;
-
 		make_folder(group);
 		if (group->own < 0 && file_was_removed(errno) &&
 		    !file_beside_again(&group->beside))
 			continue;
-		if (group->own < 0) {
-			error = errno;
-			unlinkat(group->beside.own, group->temporary,
-				 AT_REMOVEDIR);
-			errno = error;
+		if (group->own < 0)
 			return file_fail(group->path, failed);
-		}
 		if ((!file_lock(group->own) || errno != EWOULDBLOCK) &&
 		    file_group_is_own(group->beside.own, group->temporary,
 				      group->own))

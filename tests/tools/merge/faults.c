@@ -201,6 +201,21 @@ static void merge_with(int error, look_at *look)
 	fixture_close(&f);
 }
 
+static int names_the_reason(const struct fault_run *run, int has_folder)
+{
+	(void)has_folder;
+	if (run->number != SYS_mkdirat || !run->result)
+		return 0;
+	cr_assert(strstr(run->message, strerror(ENOSPC)), "%s: %s",
+		  faults_name(run), run->message);
+	return 1;
+}
+
+Test(merge_faults, of_making_a_folder_are_named, .timeout = 120)
+{
+	merge_with(ENOSPC, names_the_reason);
+}
+
 /* As it has been removed on another host that shares it. */
 static int is_made_again(const struct fault_run *run, int has_folder)
 {
