@@ -250,6 +250,18 @@ static enum philox_status move_all(struct file_group *group)
 	return synchronise_folder(group, group->folder);
 }
 
+/* So that a crash leaves the list wherever it leaves a file with its name. */
+static enum philox_status synchronise_list(const struct file_group *group)
+{
+	enum philox_status status = synchronise_folder(group, group->own);
+
+	if (status == PHILOX_OK)
+		status = synchronise_folder(group, group->beside.own);
+	if (status == PHILOX_OK && group->beside.is_own)
+		status = synchronise_folder(group, group->folder);
+	return status;
+}
+
 static enum philox_status list_and_move(struct file_group *group)
 {
 	enum philox_status status;
@@ -262,7 +274,7 @@ static enum philox_status list_and_move(struct file_group *group)
 	status = write_new(group, FILE_GROUP_LIST, list.bytes, list.size, &number);
 	free(list.bytes);
 	if (status == PHILOX_OK)
-		status = synchronise_folder(group, group->own);
+		status = synchronise_list(group);
 	return status == PHILOX_OK ? move_all(group) : status;
 }
 

@@ -3,9 +3,11 @@
  * why
  */
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "tests/support/ranks/set.h"
 #include "tools/tools.h"
@@ -344,6 +346,47 @@ PROMISE(merge_tool, says_what_is_wrong_with_its_options)
 			"data=2,pipe=1", wrong[i].option, wrong[i].value);
 	REFUSES(2, "give two paths", "--mesh", "data=2", "old");
 	REFUSES(2, "say which mesh is wanted", "old", "new");
+	leave_set();
+}
+
+/* --- folders that are synchronised ---------------------------------------- */
+
+/* What was synchronised while the set had no file, one path a line. */
+static char synchronised[1 << 13];
+
+/* In this program, instead of that of the C library. */
+int fsync(int descriptor)
+{
+	const size_t length = strlen(synchronised);
+	char link[64];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+	size = length && !file_is_there("new.0")
+		       ? readlink(link, synchronised + length,
+				  sizeof(synchronised) - length - 2)
+		       : 0;
+	if (size > 0)
+		strcpy(synchronised + length + size, "\n");
+	return (int)syscall(SYS_fsync, descriptor);
+}
+
+/* Or a crash would leave some files, and not the list that names them. */
+PROMISE(merge_tool, synchronises_all_folders_of_new_files_before_it_moves_any)
+{
+	char folder[256], last[600];
+
+	enter_set();
+	make_stages(f);
+	cr_assert(getcwd(folder, sizeof(folder)));
+	strcpy(synchronised, "\n");
+	cr_assert(!RUN(merge, "old", "new", "--mesh", "data=2,pipe=3"), "%s",
+		  said);
+	cr_assert(strstr(synchronised, ".set\n"), "%s", synchronised);
+	snprintf(last, sizeof(last), "\n%s/.philox-%ju\n%s\n", folder,
+		 (uintmax_t)geteuid(), folder);
+	cr_assert(strstr(synchronised, last), "%s", synchronised);
+	*synchronised = '\0';
 	leave_set();
 }
 
