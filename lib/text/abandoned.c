@@ -94,6 +94,13 @@ static void open_own(struct file_beside *beside)
 	while (beside->own < 0 && errno == EINTR);
 }
 
+static void close_own(struct file_beside *beside)
+{
+	if (beside->own >= 0)
+		close(beside->own);
+	beside->own = -1;
+}
+
 static void remove_own(const struct file_beside *beside)
 {
 	int failed;
@@ -121,34 +128,38 @@ static int try_own(struct file_beside *beside)
 	gone = beside->own < 0 && file_was_removed(errno);
 	if (beside->own >= 0 && can_use(beside->own))
 		return 1;
-	if (beside->own >= 0)
-		close(beside->own);
+	close_own(beside);
 	if (made)
 		remove_own(beside);
 	return gone ? 0 : -1;
 }
 
-int file_beside_open(struct file_beside *beside, int folder)
+static int open_beside(struct file_beside *beside)
 {
 	int taken = 0;
 
-	beside->folder = folder;
-	snprintf(beside->name, sizeof(beside->name), FILE_BESIDE,
-		 (uintmax_t)geteuid());
 	for (int i = 0; !taken && i < BESIDE_MAX; i++)
 		taken = try_own(beside);
 	beside->is_own = taken > 0;
-	if (!beside->is_own)
-		beside->own = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-	return beside->own < 0 ? -1 : 0;
+	return beside->is_own ? 0 : file_beside_without(beside);
+}
+
+int file_beside_open(struct file_beside *beside, int folder, const char *file)
+{
+	beside->folder = folder;
+	beside->own = -1;
+	snprintf(beside->name, sizeof(beside->name), FILE_BESIDE,
+		 (uintmax_t)geteuid());
+	return strcmp(beside->name, file) ? open_beside(beside)
+					  : file_beside_without(beside);
 }
 
 int file_beside_again(struct file_beside *beside)
 {
 	if (!beside->is_own)
 		return -1;
-	close(beside->own);
-	return file_beside_open(beside, beside->folder);
+	close_own(beside);
+	return open_beside(beside);
 }
 
 int file_beside_without(struct file_beside *beside)
@@ -163,8 +174,7 @@ void file_beside_close(struct file_beside *beside)
 {
 	if (beside->own < 0)
 		return;
-	close(beside->own);
-	beside->own = -1;
+	close_own(beside);
 	if (beside->is_own)
 		remove_own(beside);
 }

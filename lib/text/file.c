@@ -203,7 +203,7 @@ static enum philox_status replace(const struct file_place *place,
 			     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (file.folder < 0)
 		return fail_place(&file, "its folder cannot be opened");
-	if (file_beside_open(&file.beside, file.folder)) {
+	if (file_beside_open(&file.beside, file.folder, place->name)) {
 		status = fail_place(&file, NO_FILE);
 	} else {
 		status = replace_beside(&file, is_new_to_all ? 0666 : 0600,

@@ -125,7 +125,7 @@ enum philox_status file_group_begin(const char *path, struct file_group **group)
 	made->folder = made->own = made->beside.own = -1;
 	status = open_folder_of(made);
 	if (status == PHILOX_OK &&
-	    file_beside_open(&made->beside, made->folder))
+	    file_beside_open(&made->beside, made->folder, made->base))
 		status = file_fail(path, "no folder can be made beside it");
 	if (status == PHILOX_OK) {
 		file_remove_abandoned(&made->beside);

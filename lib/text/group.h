@@ -52,13 +52,14 @@ struct file_beside {
 
 /*
  * file_beside_open() makes it, unless it is there, for as long as it is open:
- * 0, or -1 with errno. file_beside_close() removes it if nothing is in it. As
+ * 0, or -1 with errno. The name is that of the new file, or of the last of them:
+ * it cannot be that folder's, too. file_beside_close() removes it if nothing is in it. As
  * others do the same, what is made in it may fail with an errno that
  * file_was_removed() knows; file_beside_again() is to be called then: 0 if that
  * was it. file_beside_without() does without it from then on: 0, or -1 with
  * errno.
  */
-int file_beside_open(struct file_beside *beside, int folder);
+int file_beside_open(struct file_beside *beside, int folder, const char *file);
 int file_beside_again(struct file_beside *beside);
 int file_beside_without(struct file_beside *beside);
 void file_beside_close(struct file_beside *beside);

@@ -217,3 +217,15 @@ Test(save_beside, is_not_used_if_it_cannot_have_these_rights, .timeout = 120)
 	save_with(run, save_as_nobody, does_without);
 	leave_set();
 }
+
+/* --- names ---------------------------------------------------------------- */
+
+PROMISE(save_beside, is_not_used_for_a_file_of_its_name)
+{
+	enter_set();
+	OK(philox_context_save(f->context, beside()));
+	OK(philox_context_save(f->context, beside()));
+	OK(philox_context_load(f->context, beside()));
+	cr_assert_eq(names_here(), 1);
+	leave_set();
+}

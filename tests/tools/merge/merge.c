@@ -390,6 +390,19 @@ PROMISE(merge_tool, synchronises_all_folders_of_new_files_before_it_moves_any)
 	leave_set();
 }
 
+PROMISE(merge_tool, makes_a_set_that_is_called_as_the_folder_of_new_files)
+{
+	char name[40];
+
+	enter_set();
+	make_stages(f);
+	snprintf(name, sizeof(name), ".philox-%ju", (uintmax_t)geteuid());
+	cr_assert(!RUN(merge, "old", name, "--mesh", "data=2,pipe=3"), "%s",
+		  said);
+	cr_assert_eq(files_of(name), 7);
+	leave_set();
+}
+
 /* --- what others say of sets ---------------------------------------------- */
 
 PROMISE(merge_tool, and_inspect_show_whether_texts_are_whole)
