@@ -142,14 +142,18 @@ PHILOX_API enum philox_status philox_context_load_text(
  * Folders, sockets, block devices, a pipe that nobody reads, and links of
  * another user in a sticky folder are refused.
  *
- * The other name is in a folder of the user beside the file, .philox-UID; where
- * that cannot be, it is beside the file itself. A process that is killed while
- * it saves leaves both, the file being .philox-PID-N.tmp. The user's next save
- * into that folder removes them, unless another process has that id by then, or
- * files there cannot be locked. What else is in the folder is not looked at.
- * Files of living processes stay. Processes on other machines that share the
- * folder are recognised by their locks, which the file system must show to all
- * of them.
+ * The other name is in a folder of the user beside the file, .philox-UID, mode
+ * 0700; where that cannot be, it is beside the file itself. A process that is
+ * killed while it saves leaves both, the file being .philox-PID-N.tmp. The same
+ * user's next save into that folder removes them, unless another process has
+ * that id by then, or files there cannot be locked. What another user has left,
+ * such as root, is in the folder of that user, and stays. Files of living
+ * processes stay. Processes on other machines that share the folder are
+ * recognised by their locks, which the file system must show to all of them.
+ *
+ * What else is in the folder of the file is not looked at. But a save whose
+ * other name is beside the file itself looks through all of that folder, and
+ * what such a save leaves when it is killed, only such a save removes.
  *
  * Returns PHILOX_OK, or an error; then the file is as it was, unless the
  * message says that it was replaced and its folder cannot be synchronised.

@@ -3,11 +3,13 @@
  *
  * Note [Abandoned files]
  * ~~~~~~~~~~~~~~~~~~~~~~
- * A new file is made in a folder of its user beside the place where it is to be,
- * .philox-UID, which is there only while it has something in it. So a save looks
- * through what saves have left, and not through all that is in its folder. If
- * that of the user cannot be made, or belongs to somebody else, the folder where
- * the file is to be takes its part.
+ * A new file is made in a folder of its user beside the place where it is to
+ * be, .philox-UID, which is there only while a save makes its file in it, or
+ * something has been left in it. So a save looks through what saves have left,
+ * and not through all that is in its folder. If that of the user cannot be made
+ * or written to, belongs to somebody else, has the name that the file is to
+ * have, or no file can be moved from it, the folder where the file is to be
+ * takes its part.
  *
  * A process that is killed while it saves leaves its temporary file. Its name
  * contains the process's id, and the file is locked until it has its final
@@ -28,8 +30,8 @@
  * Note [Groups of files]
  * ~~~~~~~~~~~~~~~~~~~~~~
  * The files are written in a folder of their own where new files are,
- * .philox-PID-N.set, and moved from there one by one. A process may
- * be killed between two moves, so a list of them is written first:
+ * .philox-PID-N.set, and moved from there one by one. A process may be killed
+ * between two moves, so a list of them is written first:
  *
  *   philox files 1
  *   file 1234567 "new.0"
@@ -37,12 +39,13 @@
  *   file 1234569 "new"
  *   checksum 0123456789abcdef bytes 78
  *
- * with the number of the file (inode) and its name. In the folder they are
- * called 0, 1, 2. If the last file is still there, the group is not whole:
- * whoever finds it abandoned (Note [Abandoned files]) removes the files that
- * have their names already, if they are still those of the list. In any case
- * the folder goes. The folders of other users stay: their lists could name any
- * file.
+ * with the number of the file (inode) and its name. The list, its folder and
+ * the name of that are synchronised before the first move. In the folder the
+ * files are called 0, 1, 2. If the last file is still there, the group is not
+ * whole: whoever finds it abandoned (Note [Abandoned files]) removes the files
+ * that have their names already, if they are still those of the list. In any
+ * case the folder goes. The folders of other users stay: their lists could name
+ * any file.
  */
 #include <dirent.h>
 #include <errno.h>

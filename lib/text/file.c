@@ -32,7 +32,7 @@ struct file {
 	int folder;         /* can be read and synchronised */
 	struct file_beside beside;
 	int descriptor;
-	int lock; /* the same file, open for as long as it is to be locked */
+	int lock;     /* the same file, open for as long as it is to be locked */
 	int is_apart; /* it cannot be moved from where it is */
 };
 

@@ -44,8 +44,7 @@ static void open_folder(struct file_group *group)
 	int error;
 
 	do
-		group->own =
-			openat(group->beside.own, group->temporary, flags);
+		group->own = openat(group->beside.own, group->temporary, flags);
 	while (group->own < 0 && errno == EINTR);
 	if (group->own >= 0)
 		return;

@@ -12,7 +12,7 @@ struct file_group;
 
 /*
  * file_group_begin() begins files whose paths are `path` and something behind
- * it, and removes from their folder what killed processes have left there:
+ * it, and removes what killed processes of this user have left in their folder:
  * ERROR_FILE, ERROR_MEMORY, and those of file_check(). The path has to stay.
  */
 enum philox_status file_group_begin(const char *path,
@@ -52,12 +52,12 @@ struct file_beside {
 
 /*
  * file_beside_open() makes it, unless it is there, for as long as it is open:
- * 0, or -1 with errno. The name is that of the new file, or of the last of them:
- * it cannot be that folder's, too. file_beside_close() removes it if nothing is in it. As
- * others do the same, what is made in it may fail with an errno that
- * file_was_removed() knows; file_beside_again() is to be called then: 0 if that
- * was it. file_beside_without() does without it from then on: 0, or -1 with
- * errno.
+ * 0, or -1 with errno. `file` is the name of the new file, or of the last one
+ * of a group: the folder cannot have it, too. file_beside_close() removes it if
+ * nothing is in it. As others do the same, what is made in it may fail with an
+ * errno that file_was_removed() knows; file_beside_again() is to be called
+ * then: 0 if that was it. file_beside_without() does without it from then on:
+ * 0, or -1 with errno.
  */
 int file_beside_open(struct file_beside *beside, int folder, const char *file);
 int file_beside_again(struct file_beside *beside);

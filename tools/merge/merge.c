@@ -167,7 +167,7 @@ static const char usage[] =
 	"differs along an axis whose size changes continues at the old coordinates\n"
 	"and starts fresh at new ones. If it has tickets pending, nothing is\n"
 	"written. After an error or an interrupt nothing is left, and what a killed\n"
-	"one leaves, the next save into that folder removes.\n"
+	"one leaves, the same user's next save into that folder removes.\n"
 	"\n"
 	"  --mesh AXES     axes and sizes of the new mesh, in order, as in\n"
 	"                  data=2,pipe=4:stages ('' for no axes); axes whose names\n"

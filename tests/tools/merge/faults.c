@@ -221,7 +221,8 @@ static int is_made_again(const struct fault_run *run, int has_folder)
 {
 	if (!has_folder)
 		return 0;
-	cr_assert(!run->result || !strstr(run->message, "no folder can be made"),
+	cr_assert(!run->result ||
+			  !strstr(run->message, "no folder can be made"),
 		  "%s: %s", faults_name(run), run->message);
 	return run->number == SYS_openat;
 }
