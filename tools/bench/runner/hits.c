@@ -5,6 +5,7 @@
  * recordings, copied inputs, values or outputs. All calls of a family take
  * turns, with launches of the same graphs, so that differences are of one run.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,10 @@ static void print_each(const struct hits *hits, size_t i)
 	if (!bench_wants(hits->bench, row.name))
 		return;
 	row.peer_value = copy_time(hits, i);
+	if (!(row.value > 0)) {
+		row.value = row.peer_value = NAN;
+		row.note = "no more than without them";
+	}
 	bench_print_wanted(hits->bench, &row);
 }
 
