@@ -862,7 +862,6 @@ enum philox_status passes_read(struct philox_generator *generator,
 			       const struct capture_info *info,
 			       struct philox_state *to);
 enum philox_status passes_set(struct philox_generator *generator,
-			      philox_stream stream,
 			      const struct capture_info *info,
 			      struct philox_state state);
 

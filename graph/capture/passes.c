@@ -618,14 +618,12 @@ static enum philox_status check_set(const struct capture *capture, uint64_t id)
 }
 
 enum philox_status passes_set(struct philox_generator *generator,
-			      philox_stream stream,
 			      const struct capture_info *info,
 			      struct philox_state state)
 {
 	struct capture *capture;
 	enum philox_status status = check_seed(generator, state);
 
-	(void)stream;
 	capture_reap(generator->context->graphs);
 	if (status == PHILOX_OK)
 		status =

@@ -79,7 +79,7 @@ struct pool_steps {
 
 /* A capture that had a session in a pool. */
 struct pool_capture {
-	struct pool_capture *next, *newer; /* in the pool, newest first */
+	struct pool_capture *next, **link; /* in the pool */
 	struct pool_capture *next_over;    /* of those that may be over */
 	struct philox_pool *pool;
 	uint64_t id;

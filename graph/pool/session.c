@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "graph/pool/pool.h"
 #include "lib/base/base.h"
+#include "lib/containers/list.h"
 #include "lib/device/device.h"
 #include "lib/state/state.h"
 
@@ -69,10 +70,7 @@ static int is_gone(const struct pool_capture *capture)
 static void enlist_capture(struct philox_pool *pool,
 			   struct pool_capture *capture)
 {
-	capture->next = pool->captures;
-	if (pool->captures)
-		pool->captures->newer = capture;
-	pool->captures = capture;
+	LIST_ADD(&pool->captures, capture);
 	map_put(&pool->by_id, capture->id, capture);
 }
 
@@ -80,12 +78,7 @@ static void forget_capture(struct pool_capture *capture)
 {
 	struct philox_pool *pool = capture->pool;
 
-	if (capture->newer)
-		capture->newer->next = capture->next;
-	else
-		pool->captures = capture->next;
-	if (capture->next)
-		capture->next->newer = capture->newer;
+	LIST_REMOVE(capture);
 	map_remove(&pool->by_id, capture->id, capture);
 	pool->n_kept -= (size_t)capture->kept;
 	ranges_finish(&capture->writes);

@@ -119,8 +119,8 @@ static enum philox_status make_owner(struct philox_pool *pool,
 	*owner = pool_new_owner(pool->blocks);
 	if (*owner == POOL_OWNERS_MAX)
 		return status_set(PHILOX_ERROR_UNSUPPORTED,
-				  "pool '%s': %d streams have memory of it, "
-				  "which is the most",
+				  "pool '%s': %d streams may still use memory "
+				  "of it that they freed, which is the most",
 				  pool->name, POOL_OWNERS_MAX - 1);
 	if (!pool_know_owner(pool->blocks, *owner) ||
 	    !array_grow(&pool->streams, pool->n_streams, 1,

@@ -239,7 +239,8 @@ struct philox_pool_block {
  *                          belongs to a capture
  *   PHILOX_ERROR_CAPTURE_INVALIDATED
  *   PHILOX_ERROR_LIMIT     the pool would grow beyond its limit
- *   PHILOX_ERROR_UNSUPPORTED  262,142 other streams have memory of the pool
+ *   PHILOX_ERROR_UNSUPPORTED  262,143 other streams may still use memory of the
+ *                          pool that they freed
  *   PHILOX_ERROR_MEMORY
  * During capture: legal.
  * Threads: any, at any time.

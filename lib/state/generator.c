@@ -369,7 +369,7 @@ static enum philox_status set_on(struct philox_generator *generator,
 	if (info.status == PHILOX_CAPTURE_NONE)
 		return set_now(generator, *state);
 	context_lock(context);
-	status = context->hooks->set(generator, stream, &info, *state);
+	status = context->hooks->set(generator, &info, *state);
 	context_unlock(context);
 	return status;
 }

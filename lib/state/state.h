@@ -147,7 +147,6 @@ struct context_hooks {
 				   const struct capture_info *info,
 				   struct philox_state *to);
 	enum philox_status (*set)(struct philox_generator *generator,
-				  philox_stream stream,
 				  const struct capture_info *info,
 				  struct philox_state state);
 	uint64_t (*here)(struct philox_context *context);

@@ -193,6 +193,48 @@ Test(pool_refusals, freeing_twice_names_what_was_freed)
 	}
 }
 
+/* Of a handful as of hundreds: what is noted of one hides no other. */
+Test(pool_refusals, each_of_many_that_were_freed_is_known)
+{
+	enum { MANY = 200 };
+	struct pool_block blocks[MANY], block;
+	struct pool_test t;
+	char text[48];
+
+	ON_BOTH_KINDS(t)
+	for (int n = 12; n <= MANY; n += MANY - 12) {
+		for (int i = 0; i < n; i++)
+			blocks[i] = take_tagged(&t, 1, "one");
+		for (int i = 0; i < n; i++)
+			put(&t, blocks[i], 0);
+		for (int i = 0; i < n; i++) {
+			snprintf(text, sizeof(text),
+				 "freed already: it was block %llu with",
+				 (unsigned long long)blocks[i].id);
+			FAILS(put_at(t.pool, blocks[i].address, 0, &block),
+			      PHILOX_ERROR_INVALID);
+			NAMES(text);
+		}
+	}
+}
+
+Test(pool_refusals, there_is_no_owner_more_than_can_be_told_apart)
+{
+	struct pool_test t;
+
+	ON_BOTH_KINDS(t)
+	{
+		cr_assert(pool_know_owner(t.pool, POOL_OWNERS_MAX - 1));
+		for (uint32_t owner = 1; owner < POOL_OWNERS_MAX; owner++) {
+			cr_assert_eq(pool_new_owner(t.pool), owner);
+			pool_hold_owner(t.pool, owner);
+		}
+		cr_assert_eq(pool_new_owner(t.pool), POOL_OWNERS_MAX);
+		pool_drop_owner(t.pool, 77777);
+		cr_assert_eq(pool_new_owner(t.pool), 77777);
+	}
+}
+
 Test(pool_refusals, addresses_inside_a_block_name_it_and_the_offset)
 {
 	struct pool_block a, block;

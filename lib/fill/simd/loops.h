@@ -155,8 +155,7 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
  * vectors of words, y[0] and y[1], in f32; it gives the three dtypes their
  * loops.
  */
-#define SIMD_F32_LOOP(dist, type, how)               \
-	SIMD_LOOP(dist##_##type, how)                \
+#define SIMD_F32_BODY(dist, type)                    \
 	{                                            \
 		vf y[2];                             \
                                                      \
@@ -165,6 +164,10 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
 		v_store_##type(out, y[0]);           \
 		v_store_##type(out + V_LANES, y[1]); \
 	}
+
+#define SIMD_F32_LOOP(dist, type, how) \
+	SIMD_LOOP(dist##_##type, how)  \
+	SIMD_F32_BODY(dist, type)
 
 #define SIMD_F32(dist, how)                                             \
 	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, \
@@ -196,14 +199,7 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
                                                                                \
 	SIMD_LOOP_MENDED(dist##_##type, how, v_has_small(words),               \
 			 mend_##dist##_##type)                                 \
-	{                                                                      \
-		vf y[2];                                                       \
-                                                                               \
-		SIMD_UNUSED;                                                   \
-		v_##dist(args, a, b, y);                                       \
-		v_store_##type(out, y[0]);                                     \
-		v_store_##type(out + V_LANES, y[1]);                           \
-	}
+	SIMD_F32_BODY(dist, type)
 
 #define SIMD_REFINED(dist, how)                                         \
 	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, \
