@@ -439,6 +439,7 @@ ifneq ($(findstring ?,$(PARTS))$(findstring [,$(PARTS)),)
 $(error PARTS has patterns with one * each, no other signs)
 endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
+GROWTH := $(BUILD)/tests/growth
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
 	$(if $(filter growth%,$(PARTS)),$(GROWTH)/steps $(GROWTH)/texts) \
@@ -453,7 +454,6 @@ SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 
 # The steps of the library's calls and of commands (tests/growth): both once more,
 # compiled so that their basic blocks and their bytes are counted
-GROWTH := $(BUILD)/tests/growth
 GROWTH_CC = $(CC) $(STRICT) -std=c11 -Wall -Wextra -O1 -g -D_GNU_SOURCE \
 	-ffp-contract=off -fno-builtin -Iinclude -I. -I$(dir $(SOURCE))
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)

@@ -42,10 +42,10 @@
  * So the least exponential number is 2^-65 / rate, and the distribution of the
  * highest of many Gumbel numbers has no visible end: a sampler multiplies what
  * is lost there by its number of tokens. The other ends, where 1 - v is 2^-33,
- * stay: 22.9 / rate and -3.14 cut off 1.2e-10 of the numbers, and so do the ends
- * of normals, where u is 2^-33. The largest of n exponential numbers, the least
- * of n Gumbel numbers and either extreme of n normals are cut about n times as
- * often: draw these of many numbers in f64.
+ * stay: 22.9 / rate and -3.14 cut off 1.2e-10 of the numbers, and so do the
+ * ends of normals, where u is 2^-33. The largest of n exponential numbers, the
+ * least of n Gumbel numbers and either extreme of n normals are cut about n
+ * times as often: draw these of many numbers in f64.
  *
  * Parameters are rounded to f32, or to f64 for f64. A product and the addition
  * that follows it are one fused multiply-add, rounded once. f16 and bf16 are

@@ -17,6 +17,7 @@ import fcntl
 import os
 import pty
 import struct
+import subprocess
 import sys
 import termios
 
@@ -62,25 +63,22 @@ class Screen(pyte.Screen):
         self.behind = ""
 
 
+# The terminal is no session's: one whose leader ends is hung up, and what nobody
+# has read by then is lost.
 def start(columns, settings, command):
     """Returns the process and the terminal's other end."""
-    process, terminal = pty.fork()
-    if process:
-        return process, terminal
+    terminal, inside = pty.openpty()
     size = 0 if settings.pop("SIZE", "") == "0" else columns
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
-    for name, descriptor in (("OUT", 1), ("ERR", 2)):
-        if name in settings:
-            to = os.open(settings.pop(name),
-                         os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            os.dup2(to, descriptor)
-    os.environ.setdefault("TERM", "xterm")
-    for name, value in settings.items():
-        if value:
-            os.environ[name] = value
-        else:
-            os.environ.pop(name, None)
-    os.execvp(command[0], command)
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
+    streams = {name: open(settings.pop(name), "wb") if name in settings
+               else inside for name in ("OUT", "ERR")}
+    environment = {"TERM": "xterm", **os.environ, **settings}
+    process = subprocess.Popen(
+        command, stdin=inside, stdout=streams["OUT"], stderr=streams["ERR"],
+        env={name: value for name, value in environment.items()
+             if value or name not in settings})
+    os.close(inside)
+    return process, terminal
 
 
 def main():
@@ -103,7 +101,7 @@ def main():
         if not text:
             break
         stream.feed(text)
-    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    status = process.wait()
     lines = [line.rstrip() for line in screen.display]
     while lines and not lines[-1]:
         lines.pop()
