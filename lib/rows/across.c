@@ -155,6 +155,54 @@ FOR_EACH_SIZE void draw_entry(struct across *across,
 }
 
 /*
+ * Entries from `i` on that are the table's rows one after the other and have one
+ * block each, as many at once as vectors take; not those after a multiple of
+ * SIMD_KEYED_MAX that begin with a row that is used up. Returns the next entry.
+ */
+FOR_EACH_SIZE uint64_t draw_rows_in_order(struct across *across,
+					  const struct rows_draw_args *args,
+					  uint64_t i, unsigned size)
+{
+	const unsigned per_block = 16 / size;
+	const unsigned skip = (unsigned)(args->first % per_block) * size;
+	const unsigned bytes = (unsigned)args->count * size;
+	const uint64_t limit = 0xfffffffffffffffcULL - args->words;
+	simd_rows_fill *one = args->count == 1 && args->pitch == 1
+				      ? across->loops->one[across->kernel]
+				      : NULL;
+	unsigned done = SIMD_KEYED_MAX;
+	_Alignas(64) char out[SIMD_KEYED_MAX * 16];
+
+	if (one && i == 0)
+		i = one(args->table.states, args->first, args->words, limit,
+			(unsigned)args->list.n, args->out);
+	while (done && i % SIMD_KEYED_MAX == 0 && i < args->list.n) {
+		const uint64_t left = args->list.n - i;
+		char *to = (char *)args->out + i * args->pitch * size;
+
+		done = across->loops->rows[across->kernel](
+			args->table.states + i, args->first / per_block,
+			args->words, limit,
+			left < SIMD_KEYED_MAX ? (unsigned)left : SIMD_KEYED_MAX,
+			out);
+		for (unsigned k = 0; k < done; k++)
+			copy_values(to + k * args->pitch * size,
+				    out + 16 * k + skip, bytes);
+		i += done;
+	}
+	return i;
+}
+
+/* Whether entry i is row i, for all entries, and none is left out. */
+static int is_in_order(const struct rows_draw_args *args)
+{
+	const struct rows_list *list = &args->list;
+
+	return !list->indices && !list->mask && !list->steps && args->count &&
+	       list->n <= args->table.count;
+}
+
+/*
  * The arguments are a copy, which no store to memory changes. Where every entry
  * has one block (`single`), little of it differs from entry to entry.
  */
@@ -164,11 +212,16 @@ FOR_EACH_SIZE void draw_entries(struct across *across,
 {
 	const int others = rows_others(&args.list, args.words, 0);
 	const uint64_t launch = rows_launch(&args.table);
+	const int in_order = single && is_in_order(&args);
 	struct rows_entry e;
 
 	if (single)
 		args.counts = NULL;
 	for (uint64_t i = 0; i < args.list.n; i++) {
+		if (in_order)
+			i = draw_rows_in_order(across, &args, i, size);
+		if (i == args.list.n)
+			break;
 		if (!rows_begin(&args, launch, others, 16 / size, i, 0, &e))
 			continue;
 		if (single)

@@ -60,9 +60,14 @@ struct outcome {
 	struct philox_rows_report report;
 };
 
-/* Rows twice, rows outside; few values, and now and then many. */
+/*
+ * Rows twice, rows outside; few values, and now and then many; rows that have
+ * no more numbers, many of them or few.
+ */
 static void fill_arrays(struct launch *launch)
 {
+	const uint32_t few = random_below(2) ? 8 : 200;
+
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		launch->indices[i] = random_below(40) ? random_below(ROWS)
 						      : ROWS + random_below(2);
@@ -80,11 +85,13 @@ static void fill_arrays(struct launch *launch)
 					    last,
 					    last - 4,
 					    PHILOX_POISON_OFFSET,
+					    9, /* poison, too */
 					    4 * (uint64_t)i};
+		const uint32_t which = random_below(few);
 
 		launch->before[i].seed =
 			0x9e3779b97f4a7c15u * (random_below(1u << 24) + 1);
-		launch->before[i].offset = offsets[random_below(8)];
+		launch->before[i].offset = offsets[which < 8 ? which : 8];
 	}
 }
 
@@ -92,20 +99,21 @@ static void make_launch(struct fixture *f, struct launch *launch, int kind)
 {
 	static const uint64_t firsts[] = {0, 1, 2, 3, 6, UINT64_MAX - 99};
 	const int keep = random_below(3) == 0;
+	const int in_order = random_below(3) == 0; /* all rows, no arrays */
 
 	fill_arrays(launch);
 	launch->list = (struct philox_row_list){
 		.size = sizeof(launch->list),
 		.count = random_below(2) ? 1 + random_below(ROWS) : ROWS};
-	if (random_below(2)) {
+	if (!in_order && random_below(2)) {
 		launch->list.count = ENTRIES;
 		launch->list.indices =
 			upload(f, launch->indices, sizeof(launch->indices));
 	}
-	if (random_below(2))
+	if (!in_order && random_below(2))
 		launch->list.mask =
 			upload(f, launch->mask, sizeof(launch->mask));
-	if (keep && random_below(2))
+	if (!in_order && keep && random_below(2))
 		launch->list.steps =
 			upload(f, launch->steps, sizeof(launch->steps));
 	launch->fill = (struct philox_row_fill_desc){
@@ -113,10 +121,14 @@ static void make_launch(struct fixture *f, struct launch *launch, int kind)
 		.dist = kinds[kind].dist,
 		.dtype = kinds[kind].dtype,
 		.first = firsts[random_below(6)],
-		.count = random_below(random_below(3) ? 6 : PITCH),
+		.count = random_below(random_below(3) ? 3 + 3 * !in_order
+						      : PITCH),
 		.pitch = PITCH,
 		.flags = keep ? PHILOX_ROWS_KEEP : 0};
 	if (random_below(2))
+		launch->fill.pitch =
+			launch->fill.count ? launch->fill.count : 1;
+	if (!in_order && random_below(2))
 		launch->fill.counts =
 			upload(f, launch->counts, sizeof(launch->counts));
 }

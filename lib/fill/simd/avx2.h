@@ -26,6 +26,9 @@ enum {
 	V_GROUPS = 6 /* blocks in flight, in vectors of 64-bit lanes */
 };
 
+/* Rounds of keyed blocks that follow one another in the code. */
+#define V_KEYED_UNROLL _Pragma("GCC unroll 1")
+
 /* --- integers of 32 bits --- */
 
 SIMD_FN vi vi_load(const void *from)
@@ -110,6 +113,16 @@ SIMD_FN vi vi_keep(vmask mask, vi a)
 SIMD_FN vi vi_drop(vmask mask, vi a)
 {
 	return _mm256_andnot_si256(mask, a);
+}
+
+SIMD_FN vmask vm_none(void)
+{
+	return vi_set(0);
+}
+
+SIMD_FN vmask vm_or(vmask a, vmask b)
+{
+	return vi_or(a, b);
 }
 
 SIMD_FN int vi_any(vmask mask)
@@ -206,6 +219,14 @@ SIMD_FN vi vl_last(vi product, vi a, vi b)
 SIMD_FN vi vl_order(void)
 {
 	return _mm256_setr_epi64x(0, 2, 1, 3);
+}
+
+/* Low halves of two vectors of blocks in that order, put in order. */
+SIMD_FN vi vl_join_ordered(vi a, vi b)
+{
+	const vi order = _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7);
+
+	return _mm256_permutevar8x32_epi32(vl_join(a, b), order);
 }
 
 /* 32-bit lanes to the low halves of 64-bit ones: the first half of a, or the
@@ -315,6 +336,18 @@ SIMD_FN vf vf_min(vf a, vf b)
 SIMD_FN vf vf_max(vf a, vf b)
 {
 	return _mm256_max_ps(a, b);
+}
+
+/* a > b, or one of them is a NaN */
+SIMD_FN vmask vf_above(vf a, vf b)
+{
+	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NLE_UQ));
+}
+
+/* one of them is a NaN */
+SIMD_FN vmask vf_unordered(vf a, vf b)
+{
+	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q));
 }
 
 /* a, or b in the lanes where bit 30 of `bits` is set */

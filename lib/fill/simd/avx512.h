@@ -30,6 +30,9 @@ enum {
 	V_GROUPS = 6  /* blocks in flight, in vectors of 64-bit lanes */
 };
 
+/* Rounds of keyed blocks that follow one another in the code. */
+#define V_KEYED_UNROLL _Pragma("GCC unroll 9")
+
 /* --- integers of 32 bits --- */
 
 SIMD_FN vi vi_load(const void *from)
@@ -111,6 +114,16 @@ SIMD_FN vi vi_keep(vmask mask, vi a)
 SIMD_FN vi vi_drop(vmask mask, vi a)
 {
 	return _mm512_maskz_mov_epi32((vmask)~mask, a);
+}
+
+SIMD_FN vmask vm_none(void)
+{
+	return 0;
+}
+
+SIMD_FN vmask vm_or(vmask a, vmask b)
+{
+	return (vmask)(a | b);
 }
 
 SIMD_FN int vi_any(vmask mask)
@@ -204,6 +217,15 @@ SIMD_FN vi vl_last(vi product, vi a, vi b)
 SIMD_FN vi vl_order(void)
 {
 	return _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+}
+
+/* Low halves of two vectors of blocks in that order, put in order. */
+SIMD_FN vi vl_join_ordered(vi a, vi b)
+{
+	const vi order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9,
+					   13, 3, 7, 11, 15);
+
+	return _mm512_permutexvar_epi32(order, vl_join(a, b));
 }
 
 /* 32-bit lanes to the low halves of 64-bit ones: the first half of a, or the
@@ -305,6 +327,18 @@ SIMD_FN vf vf_min(vf a, vf b)
 SIMD_FN vf vf_max(vf a, vf b)
 {
 	return _mm512_max_ps(a, b);
+}
+
+/* a > b, or one of them is a NaN */
+SIMD_FN vmask vf_above(vf a, vf b)
+{
+	return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ);
+}
+
+/* one of them is a NaN */
+SIMD_FN vmask vf_unordered(vf a, vf b)
+{
+	return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
 }
 
 /* a, or b in the lanes where bit 30 of `bits` is set */

@@ -21,23 +21,36 @@ struct v_keys {
 	vi a[V_KEYED], b[V_KEYED];
 };
 
-/* All rounds but the last, of blocks i and on; leaves the last round's keys. */
-SIMD_FN void v_keyed_rounds(const struct simd_keyed *blocks, unsigned i,
-			    struct v_blocks *c, struct v_keys *key)
+/* Group g's key and counter. */
+SIMD_FN void v_keyed_set(unsigned g, vi seed, vi low, vi high,
+			 struct v_blocks *c, struct v_keys *key)
+{
+	key->a[g] = seed;
+	key->b[g] = vl_shr(seed, 32);
+	c->c0[g] = low;
+	c->c1[g] = vl_shr(low, 32);
+	c->c2[g] = high;
+	c->c3[g] = vl_shr(high, 32);
+}
+
+/* Those of blocks i and on. */
+SIMD_FN void v_keyed_load(const struct simd_keyed *blocks, unsigned i,
+			  struct v_blocks *c, struct v_keys *key)
+{
+	SIMD_UNROLL
+	for (unsigned g = 0; g < V_KEYED; g++)
+		v_keyed_set(g, vi_load(blocks->seed + i + g * V_LONGS),
+			    vi_load(blocks->low + i + g * V_LONGS),
+			    vi_load(blocks->high + i + g * V_LONGS), c, key);
+}
+
+/* All rounds but the last; leaves the last round's keys. */
+SIMD_FN void v_keyed_rounds(struct v_blocks *c, struct v_keys *key)
 {
 	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
 	const vi step_a = vl_set(0x9E3779B9u), step_b = vl_set(0xBB67AE85u);
 
-	SIMD_UNROLL
-	for (unsigned g = 0; g < V_KEYED; g++) {
-		key->a[g] = vi_load(blocks->seed + i + g * V_LONGS);
-		key->b[g] = vl_shr(key->a[g], 32);
-		c->c0[g] = vi_load(blocks->low + i + g * V_LONGS);
-		c->c1[g] = vl_shr(c->c0[g], 32);
-		c->c2[g] = vi_load(blocks->high + i + g * V_LONGS);
-		c->c3[g] = vl_shr(c->c2[g], 32);
-	}
-	SIMD_ROLLED
+	V_KEYED_UNROLL
 	for (int round = 0; round < 9; round++) {
 		SIMD_UNROLL
 		for (int g = 0; g < V_KEYED; g++) {
@@ -54,28 +67,93 @@ SIMD_FN void v_keyed_rounds(const struct simd_keyed *blocks, unsigned i,
 	}
 }
 
-/* SIMD_KEYED(name, how) makes the loop of a fill that has no input. */
+/*
+ * The keys of V_KEYS states, in the order of vl_order(), and the counters of one
+ * of their blocks; takes the states `words` further. Returns 0, with nothing
+ * done, if an offset is above `limit`, or odd: poison.
+ */
+SIMD_FN int v_keyed_rows(struct philox_state *states, uint64_t block,
+			 uint64_t words, uint64_t limit, struct v_blocks *c,
+			 struct v_keys *key)
+{
+	vi offset[V_KEYED], odd = vl_set(0), last = vl_set(limit), a, b;
+	int above = 0;
+
+	SIMD_UNROLL
+	for (unsigned g = 0; g < V_KEYED; g++) {
+		a = vi_load(states + g * V_LONGS);
+		b = vi_load(states + g * V_LONGS + V_LONGS / 2);
+		offset[g] = vl_zip_high(a, b);
+		above |= vl_any(vl_less(last, offset[g]));
+		odd = vi_or(odd, offset[g]);
+		v_keyed_set(g, vl_zip_low(a, b), vl_shr(offset[g], 2),
+			    vl_set(block), c, key);
+	}
+	if (above || vl_any(vl_less(vl_set(0), vi_and(odd, vl_set(1)))))
+		return 0;
+	SIMD_UNROLL
+	for (unsigned g = 0; g < V_KEYED; g++) {
+		a = vl_add(offset[g], vl_set(words));
+		vi_store(states + g * V_LONGS, vl_zip_low(key->a[g], a));
+		vi_store(states + g * V_LONGS + V_LONGS / 2,
+			 vl_zip_high(key->a[g], a));
+	}
+	return 1;
+}
+
+/*
+ * SIMD_KEYED(name, how) makes the loops of a fill that has no input: of blocks
+ * of any keys, and of those of rows.
+ */
 #define SIMD_KEYED(name, how)                                                  \
-	static void keyed_##name(const struct simd_keyed *blocks, unsigned n,  \
-				 void *out)                                    \
+	SIMD_FN void keyed_vectors_##name(const struct v_blocks *c,            \
+					  const struct v_keys *key,            \
+					  v_out_##name *to)                    \
 	{                                                                      \
 		const struct fill_args plain = {.plain = 1};                   \
 		const struct philox_state none = {0, 0};                       \
+		vi words[2];                                                   \
+                                                                               \
+		SIMD_UNROLL                                                    \
+		for (int g = 0; g < V_KEYED; g++) {                            \
+			how.deal(c, g, key->a[g], key->b[g], words);           \
+			group_##name(&plain, words[0], words[1], NULL, to,     \
+				     none, 0);                                 \
+			to += V_LONGS * v_n_##name;                            \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	static unsigned rows_##name(struct philox_state *states,               \
+				    uint64_t block, uint64_t words,            \
+				    uint64_t limit, unsigned n, void *out)     \
+	{                                                                      \
+		struct v_blocks c;                                             \
+		struct v_keys key;                                             \
+		v_out_##name *to = out;                                        \
+		unsigned i;                                                    \
+                                                                               \
+		for (i = 0; i + V_KEYS <= n; i += V_KEYS) {                    \
+			if (!v_keyed_rows(states + i, block, words, limit, &c, \
+					  &key))                               \
+				break;                                         \
+			v_keyed_rounds(&c, &key);                              \
+			keyed_vectors_##name(&c, &key, to + i * v_n_##name);   \
+		}                                                              \
+		return i;                                                      \
+	}                                                                      \
+                                                                               \
+	static void keyed_##name(const struct simd_keyed *blocks, unsigned n,  \
+				 void *out)                                    \
+	{                                                                      \
 		v_out_##name *to = out;                                        \
                                                                                \
 		for (unsigned i = 0; i < n; i += V_KEYS) {                     \
 			struct v_blocks c;                                     \
 			struct v_keys key;                                     \
-			vi words[2];                                           \
                                                                                \
-			v_keyed_rounds(blocks, i, &c, &key);                   \
-			SIMD_UNROLL                                            \
-			for (int g = 0; g < V_KEYED; g++) {                    \
-				how.deal(&c, g, key.a[g], key.b[g], words);    \
-				group_##name(&plain, words[0], words[1], NULL, \
-					     to, none, 0);                     \
-				to += V_LONGS * v_n_##name;                    \
-			}                                                      \
+			v_keyed_load(blocks, i, &c, &key);                     \
+			v_keyed_rounds(&c, &key);                              \
+			keyed_vectors_##name(&c, &key, to + i * v_n_##name);   \
 		}                                                              \
 	}
 
@@ -85,6 +163,63 @@ SIMD_KEYED(uniform_f32, v_short_or_plain)
 SIMD_KEYED(uniform_f64, v_short_or_plain)
 SIMD_KEYED(normal_f32, v_of_pairs)
 
+/* Word `i` of the blocks of a group, in the low halves of lanes. */
+SIMD_FN vi v_keyed_word(const struct v_blocks *c, int g,
+			const struct v_keys *key, uint64_t i)
+{
+	vi product = i < 2 ? vl_mul(c->c2[g], vl_set(SIMD_MULT_B))
+			   : vl_mul(c->c0[g], vl_set(SIMD_MULT_A));
+
+	if (i % 2)
+		return product;
+	return i < 2 ? vi_xor3(vl_shr(product, 32), c->c1[g], key->a[g])
+		     : vi_xor3(vl_shr(product, 32), c->c3[g], key->b[g]);
+}
+
+SIMD_FN vi v_one_bits_u32(vi w)
+{
+	return w;
+}
+
+SIMD_FN vi v_one_uniform_f32(vi w)
+{
+	const struct fill_args plain = {.plain = 1};
+
+	return vf_bits(v_uniform_f32(&plain, w));
+}
+
+/* Rows of one element each, which is one word. */
+#define SIMD_ONE(name)                                                         \
+	static unsigned one_##name(struct philox_state *states,                \
+				   uint64_t element, uint64_t words,           \
+				   uint64_t limit, unsigned n, void *out)      \
+	{                                                                      \
+		struct v_blocks c;                                             \
+		struct v_keys key;                                             \
+		v_out_##name *to = out;                                        \
+		unsigned i;                                                    \
+                                                                               \
+		for (i = 0; i + V_KEYS <= n; i += V_KEYS) {                    \
+			if (!v_keyed_rows(states + i, element / 4, words,      \
+					  limit, &c, &key))                    \
+				break;                                         \
+			v_keyed_rounds(&c, &key);                              \
+			SIMD_UNROLL                                            \
+			for (int g = 0; g < V_KEYED; g += 2) {                 \
+				vi a = v_keyed_word(&c, g, &key, element % 4); \
+				vi b = v_keyed_word(&c, g + 1, &key,           \
+						    element % 4);              \
+                                                                               \
+				vi_store(to + i + g * V_LONGS,                 \
+					 v_one_##name(vl_join_ordered(a, b))); \
+			}                                                      \
+		}                                                              \
+		return i;                                                      \
+	}
+
+SIMD_ONE(bits_u32)
+SIMD_ONE(uniform_f32)
+
 static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 		       uint64_t out[SIMD_KEYED_MAX])
 {
@@ -93,7 +228,8 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 		struct v_keys key;
 		vi words[2];
 
-		v_keyed_rounds(blocks, i, &c, &key);
+		v_keyed_load(blocks, i, &c, &key);
+		v_keyed_rounds(&c, &key);
 		SIMD_UNROLL
 		for (int g = 0; g < V_KEYED; g++) {
 			v_halves(&c, g, key.a[g], key.b[g], words);
@@ -105,10 +241,14 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 /* --- the table ------------------------------------------------------------ */
 
 #define SIMD_ROW(name, out, in, n, traits) .fill[KERNEL_##name] = fill_##name,
-#define SIMD_KEYED_ROW(name, type, n)      .keyed[KERNEL_##name] = keyed_##name,
+#define SIMD_KEYED_ROW(name, type, n)         \
+	.keyed[KERNEL_##name] = keyed_##name, \
+	.rows[KERNEL_##name] = rows_##name,
 #define SIMD_TABLE                                                      \
 	{                                                               \
 		.chunk = V_CHUNK, .lanes = V_LONGS, .fold = keyed_fold, \
+		.one[KERNEL_bits_u32] = one_bits_u32,                   \
+		.one[KERNEL_uniform_f32] = one_uniform_f32,             \
 		FILL_LIST(SIMD_ROW) ROWS_DRAW_LIST(SIMD_KEYED_ROW)      \
 	}
 

@@ -39,6 +39,16 @@ struct simd_keyed {
 typedef void simd_keyed_fill(const struct simd_keyed *blocks, unsigned n,
 			     void *out);
 
+/*
+ * A loop that makes the elements of block `at` of each of `n` states, in order,
+ * or element `at` alone, and takes these `words` further. It stops before vectors with an offset
+ * above `limit`, or poison, and where less than they take is left, and returns how
+ * many it has done.
+ */
+typedef unsigned simd_rows_fill(struct philox_state *states, uint64_t at,
+				uint64_t words, uint64_t limit, unsigned n,
+				void *out);
+
 /* A loop that makes the words 1 and 0 of `n` blocks, in order: philox_fold(). */
 typedef void simd_fold(const struct simd_keyed *blocks, unsigned n,
 		       uint64_t out[SIMD_KEYED_MAX]);
@@ -49,6 +59,8 @@ struct simd_loops {
 	unsigned lanes; /* blocks in a vector */
 	simd_fill *fill[KERNEL_COUNT];
 	simd_keyed_fill *keyed[KERNEL_COUNT]; /* of ROWS_DRAW_LIST */
+	simd_rows_fill *rows[KERNEL_COUNT];
+	simd_rows_fill *one[KERNEL_COUNT]; /* one element: NULL for most */
 	simd_fold *fold;
 };
 
