@@ -170,22 +170,108 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 	rows_end(control);
 }
 
+/* The greatest of a warp's; all of its threads take part, none with a NaN. */
+static __device__ __forceinline__ float warp_most(float most)
+{
+	for (int apart = 16; apart; apart /= 2)
+		most = fmaxf(most, philox_f32_from_bits(__shfl_xor_sync(
+					   0xffffffffu, philox_f32_bits(most),
+					   apart)));
+	return most;
+}
+
+/* The same of a block, for all of its threads. */
+static __device__ __forceinline__ float block_most(float most)
+{
+	__shared__ float of_warp[SAMPLE_THREADS / 32];
+
+	most = warp_most(most);
+	if (threadIdx.x % 32 == 0)
+		of_warp[threadIdx.x / 32] = most;
+	__syncthreads();
+	return warp_most(of_warp[threadIdx.x % (SAMPLE_THREADS / 32)]);
+}
+
+/* Of one word in 16.8 million: not inlined, so it takes no registers. */
+static __device__ __noinline__ float small_noise(philox_state state, uint32_t v,
+						 uint32_t w)
+{
+	return philox_gumbel_of(state, v, w);
+}
+
+static __device__ __forceinline__ float noise_of(const sample_row *row,
+						 uint32_t v, uint32_t w)
+{
+	if (row->inverse == 0.0f)
+		return 0.0f;
+	return w < PHILOX_SMALL_WORD
+		       ? small_noise(row->state, v, w)
+		       : philox_gumbel_of_exponential(philox_minus_ln1m_f32(w));
+}
+
 /*
- * A block has a part of an entry; its threads take quads in turn. What few of
- * them need more is not inlined, and takes no registers from the others.
+ * A block has a part of an entry; its threads take quads in turn. The columns of
+ * a quad are looked at closely only if one of the warp's may win, which after
+ * the first quads is seldom: the highest score so far is that of the warp, and
+ * after the first quad that of the block. All threads go round as often as
+ * the first of their warp, and once at least, past the end with columns of
+ * -infinity, and load a quad ahead.
  */
 #define SAMPLE_KERNEL(name, type)                                              \
-	static __device__ __noinline__ uint64_t small_of_##name(               \
+	static __device__ __forceinline__ void take_##name(                    \
+		const sample_row *row, uint32_t quad, sample_four_##name four, \
+		philox_words words, sample_best *best)                         \
+	{                                                                      \
+		for (uint32_t i = 0; i < 4; i++) {                             \
+			float logit = sample_widen_##name(four.v[i]);          \
+			uint32_t v = quad * 4 + i, w = words.w[i];             \
+                                                                               \
+			if (sample_may_win(row, logit, w, best->most))         \
+				sample_take(row, logit, noise_of(row, v, w),   \
+					    v, best);                          \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ sample_best best_of_##name(          \
 		const sample_args *args, const sample_row *row,                \
 		uint32_t entry, uint32_t part)                                 \
 	{                                                                      \
-		const uint32_t first = sample_first_quad(args);                \
+		const type *logits = (const type *)args->logits +              \
+				     entry * args->pitch;                      \
+		const uint32_t step = args->parts * SAMPLE_THREADS;            \
+		const uint32_t begin = part * SAMPLE_THREADS + threadIdx.x;    \
+		const uint32_t end =                                           \
+			sample_quads(args) + threadIdx.x % 32;                 \
+		uint32_t quad = sample_first_quad(args) + begin;               \
+		sample_four_##name next =                                      \
+			sample_##name##_load(args, logits, quad);              \
+		sample_best best = SAMPLE_NO_BEST;                             \
                                                                                \
-		return sample_##name##_small(                                  \
-			args, row, entry,                                      \
-			first + part * SAMPLE_THREADS + threadIdx.x,           \
-			first + sample_quads(args),                            \
-			args->parts * SAMPLE_THREADS);                         \
+		for (uint32_t q = begin; q == begin || q < end; q += step) {   \
+			const sample_four_##name four = next;                  \
+			philox_words words = {{0, 0, 0, 0}};                   \
+			const int is_last = q + step >= end;                   \
+			int may_win = 0;                                       \
+                                                                               \
+			if (!is_last)                                          \
+				next = sample_##name##_load(args, logits,      \
+							    quad + step);      \
+			if (row->inverse != 0.0f)                              \
+				words = philox_draw4(row->state, quad);        \
+			for (int i = 0; i < 4; i++)                            \
+				may_win |= sample_may_win(                     \
+					row, sample_widen_##name(four.v[i]),   \
+					words.w[i], best.most);                \
+			if (__any_sync(0xffffffffu, may_win)) {                \
+				take_##name(row, quad, four, words, &best);    \
+				best.most = is_last ? best.most                \
+						    : warp_most(best.most);    \
+			}                                                      \
+			if (q == begin && step < sample_quads(args))           \
+				best.most = block_most(best.most);             \
+			quad += step;                                          \
+		}                                                              \
+		return best;                                                   \
 	}                                                                      \
                                                                                \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
@@ -193,9 +279,6 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 			__grid_constant__ const sample_args args)              \
 	{                                                                      \
 		const uint64_t launch = sample_launch(&args);                  \
-		const uint32_t first = sample_first_quad(&args);               \
-		const uint32_t quads = sample_quads(&args);                    \
-		const uint32_t step = args.parts * SAMPLE_THREADS;             \
 		const uint32_t items = (uint32_t)args.list.n * args.parts;     \
                                                                                \
 		for (uint32_t i = blockIdx.x; i < items; i += gridDim.x) {     \
@@ -203,23 +286,16 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 			const uint32_t part = i % args.parts;                  \
 			const sample_row *found =                              \
 				begin_entry(&args, launch, entry);             \
-			uint64_t best = 0;                                     \
-			int small = 0;                                         \
+			uint64_t best = SAMPLE_NO_TOKEN;                       \
                                                                                \
 			if (!found)                                            \
 				continue;                                      \
 			const sample_row row = *found;                         \
-			for (uint32_t q = part * SAMPLE_THREADS + threadIdx.x; \
-			     row.valid && q < quads; q += step)                \
-				best = greater(best, sample_##name##_quad(     \
-							     &args, &row,      \
-							     entry, first + q, \
-							     &small));         \
-			if (small)                                             \
-				best = greater(best, small_of_##name(          \
-							     &args, found,     \
-							     entry, part));    \
-			best = block_max(row.valid ? best : SAMPLE_NO_TOKEN);  \
+			if (row.valid)                                         \
+				best = best_of_##name(&args, &row, entry,      \
+						      part)                    \
+					       .key;                           \
+			best = block_max(best);                                \
 			if (threadIdx.x == 0)                                  \
 				sample_part_end(&args, launch, entry, &row,    \
 						best);                         \

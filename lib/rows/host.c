@@ -10,6 +10,7 @@
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
 #include "lib/fill/fill.h"
+#include "lib/fill/simd/tables.h"
 #include "lib/rows/rows.h"
 #include "lib/rows/sample_elements.h"
 
@@ -109,79 +110,88 @@ DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, normal_f32, 4)
 
 /* --- samples -------------------------------------------------------------- */
 
-#define CHUNK 1024 /* columns whose noise is made at once */
-
-/* The noise of `count` columns from index `begin` on, as a fill makes it. */
-static void make_noise(const struct sample_args *args,
-		       const struct sample_row *row, uint32_t begin,
-		       uint32_t count, float *noise)
+/* The greatest key of an entry's columns, by vectors. */
+static uint64_t best_across(const struct simd_loops *loops, enum kernel kernel,
+			    const struct sample_args *args,
+			    const struct sample_row *row, uint64_t entry,
+			    unsigned size)
 {
-	const struct fill_args fill = {
-		.rng = {.state = row->state},
-		.first = (uint64_t)args->first + begin,
-		.count = count,
-		.rows = 1,
-		.threads = 1,
-		.out = noise,
-	};
+	const struct simd_columns columns = {
+		.state = row->state,
+		.inverse = row->inverse,
+		.first = args->first,
+		.count = args->vocab,
+		.logits = (const char *)args->logits +
+			  entry * args->pitch * size};
+	struct simd_best best = row->inverse == 0.0f
+					? loops->greedy[kernel](&columns)
+					: loops->sample[kernel](&columns);
 
-	if (row->inverse != 0.0f)
-		fill_host_run(KERNEL_gumbel_f32, &fill);
+	return sample_key(best.score, args->first + best.column);
 }
 
-/*
- * Only a score above all before it can have a greater key; NaN, which has the
- * greatest, is not below anything.
- */
-#define DEFINE_SAMPLE(storage, attribute, loop, name, logit_type)             \
-	attribute static uint64_t best_of_##loop(                             \
-		const struct sample_args *args, const struct sample_row *row, \
-		uint64_t entry)                                               \
-	{                                                                     \
-		const logit_type *logits = (const logit_type *)args->logits + \
-					   entry * args->pitch;               \
-		float noise[CHUNK], most = -INFINITY;                         \
-		uint64_t best = 0;                                            \
-                                                                              \
-		for (uint32_t i = 0; i < args->vocab; i++) {                  \
-			uint32_t left = args->vocab - i;                      \
-			uint64_t key;                                         \
-			float score;                                          \
-                                                                              \
-			if (i % CHUNK == 0)                                   \
-				make_noise(args, row, i,                      \
-					   left < CHUNK ? left : CHUNK,       \
-					   noise);                            \
-			score = sample_score(row,                             \
-					     sample_widen_##name(logits[i]),  \
-					     noise[i % CHUNK]);               \
-			if (score <= most)                                    \
-				continue;                                     \
-			most = score;                                         \
-			key = sample_key(score, args->first + i);             \
-			best = key > best ? key : best;                       \
-		}                                                             \
-		return best;                                                  \
-	}                                                                     \
-                                                                              \
-	attribute storage void loop(const void *pointer)                      \
-	{                                                                     \
-		const struct sample_args *args = pointer;                     \
-		const uint64_t launch = sample_launch(args);                  \
-		const int others = rows_others(&args->list, args->words, 0);  \
-                                                                              \
-		for (uint64_t i = 0; i < args->list.n; i++) {                 \
-			struct sample_row row;                                \
-			uint64_t best = SAMPLE_NO_TOKEN;                      \
-                                                                              \
-			if (!sample_begin(args, launch, others, i, &row))     \
-				continue;                                     \
-			if (row.valid)                                        \
-				best = best_of_##loop(args, &row, i);         \
-			sample_end(args, launch, others, i, &row, best);      \
-		}                                                             \
-		if (args->table.control)                                      \
-			rows_end(args->table.control);                        \
+/* Without vectors, the same with noise and without. */
+#define DEFINE_SAMPLE(storage, attribute, loop, name, logit_type)              \
+	attribute static uint64_t loop##_greedy(                               \
+		const struct sample_args *args, uint64_t entry)                \
+	{                                                                      \
+		const logit_type *logits = (const logit_type *)args->logits +  \
+					   entry * args->pitch;                \
+		float most = -INFINITY;                                        \
+		uint32_t column = 0;                                           \
+                                                                               \
+		for (uint32_t i = 0; i < args->vocab; i++) {                   \
+			float logit = sample_widen_##name(logits[i]);          \
+                                                                               \
+			if (logit <= most)                                     \
+				continue;                                      \
+			if (isnan(logit))                                      \
+				return SAMPLE_NO_TOKEN;                        \
+			most = logit;                                          \
+			column = i;                                            \
+		}                                                              \
+		return sample_key(most, args->first + column);                 \
+	}                                                                      \
+                                                                               \
+	attribute static uint64_t loop##_quads(const struct sample_args *args, \
+					       const struct sample_row *row,   \
+					       uint64_t entry)                 \
+	{                                                                      \
+		const uint32_t first = sample_first_quad(args);                \
+		const uint32_t quads = sample_quads(args);                     \
+		struct sample_best best = SAMPLE_NO_BEST;                      \
+                                                                               \
+		for (uint32_t q = 0; q < quads; q++)                           \
+			sample_##name##_quad(args, row, entry, first + q,      \
+					     &best);                           \
+		return best.key;                                               \
+	}                                                                      \
+                                                                               \
+	attribute storage void loop(const void *pointer)                       \
+	{                                                                      \
+		const struct sample_args *args = pointer;                      \
+		const struct simd_loops *loops = simd_loops_used();            \
+		const uint64_t launch = sample_launch(args);                   \
+		const int others = rows_others(&args->list, args->words, 0);   \
+                                                                               \
+		for (uint64_t i = 0; i < args->list.n; i++) {                  \
+			struct sample_row row;                                 \
+			uint64_t best = SAMPLE_NO_TOKEN;                       \
+                                                                               \
+			if (!sample_begin(args, launch, others, i, &row))      \
+				continue;                                      \
+			if (row.valid && loops)                                \
+				best = best_across(                            \
+					loops, KERNEL_sample_##name, args,     \
+					&row, i, sizeof(logit_type));          \
+			else if (row.valid && row.inverse == 0.0f)             \
+				best = loop##_greedy(args, i);                 \
+			else if (row.valid)                                    \
+				best = loop##_quads(args, &row, i);            \
+			sample_end(args, launch, others, i, &row, best);       \
+		}                                                              \
+		if (args->table.control)                                       \
+			rows_end(args->table.control);                         \
 	}
 
 DEFINE_TWICE(DEFINE_SAMPLE, sample_f32, f32, float)

@@ -9,6 +9,7 @@
 #define LIB_ROWS_SAMPLE_ELEMENTS_H
 
 #include <philox/rows.h>
+#include "lib/dist/noise.h"
 #include "lib/rows/elements.h"
 
 #define SAMPLE_NO_TOKEN (~(uint64_t)0)
@@ -49,6 +50,13 @@ PHILOX_FN float sample_score(const struct sample_row *row, float logit,
 	if (row->inverse == 0.0f)
 		return logit;
 	return philox_multiply_add(logit, row->inverse, noise);
+}
+
+/* sample_noise() returns the noise of column v, whose word is w. */
+PHILOX_FN float sample_noise(const struct sample_row *row, uint32_t v,
+			     uint32_t w)
+{
+	return row->inverse == 0.0f ? 0.0f : philox_gumbel_of(row->state, v, w);
 }
 
 /* --- entries -------------------------------------------------------------- */
@@ -205,6 +213,21 @@ PHILOX_FN float sample_widen_f32(float logit)
 	return logit;
 }
 
+PHILOX_FN float sample_lowest_f32(void)
+{
+	return philox_f32_from_bits(0xff800000u);
+}
+
+PHILOX_FN uint16_t sample_lowest_bf16(void)
+{
+	return 0xff80;
+}
+
+PHILOX_FN uint16_t sample_lowest_f16(void)
+{
+	return 0xfc00;
+}
+
 PHILOX_FN float sample_widen_bf16(uint16_t logit)
 {
 	return philox_bf16_to_f32(logit);
@@ -223,24 +246,63 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
 #endif
 
 /*
- * sample_<dtype>_quad() returns the greatest key of a quad's columns. The quad
- * counts from the beginning of the vocabulary; a column before `first` has an
- * index that is not below `vocab`, since the subtraction is modulo 2^32.
+ * The best columns so far, in any order: the greatest key, and a score that is
+ * not above the highest, here or in the columns of others.
+ */
+struct sample_best {
+	uint64_t key;
+	float most;
+};
+
+/* Above -infinity, so that columns that are never drawn cannot win. */
+#define SAMPLE_LEAST (-3.402823466e38f)
+#define SAMPLE_NO_BEST          \
+	{                       \
+		0, SAMPLE_LEAST \
+	}
+
+/*
+ * sample_may_win() says whether a column whose word is `w` may have the greatest
+ * key: see Note [Noise that cannot win] in lib/dist/noise.h. One whose score is
+ * the highest so far may, if its index is lower; and a NaN.
+ */
+PHILOX_FN int sample_may_win(const struct sample_row *row, float logit,
+			     uint32_t w, float most)
+{
+	return !(sample_score(row, logit, noise_most(w)) < most);
+}
+
+/* sample_take() takes column v, which may win, with its noise. */
+PHILOX_FN void sample_take(const struct sample_row *row, float logit,
+			   float noise, uint32_t v, struct sample_best *best)
+{
+	float score = sample_score(row, logit, noise);
+	uint64_t key = sample_key(score, v);
+
+	if (key <= best->key)
+		return;
+	best->key = key;
+	best->most = score > best->most ? score : best->most;
+}
+
+/*
+ * sample_<dtype>_load() loads the four columns of a quad, which counts from the
+ * beginning of the vocabulary. Where there is none it gives -infinity, which is
+ * never drawn: a column before `first` has an index that is not below `vocab`,
+ * since the subtraction is modulo 2^32.
  *
- * A column whose word is small (philox/draw.h) is left out, and *small set: one
- * in 16.8 million is, and what it needs would take registers from the others.
- * sample_<dtype>_small() returns the greatest key of these, of quads from
- * `quad` on in steps: for threads that are done with all others.
+ * sample_<dtype>_quad() takes the columns of a quad.
  */
 #define SAMPLE_FUNCTION(name, type)                                            \
 	struct __attribute__((aligned(4 * sizeof(type)))) sample_four_##name { \
 		type v[4];                                                     \
 	};                                                                     \
                                                                                \
-	PHILOX_FN struct sample_four_##name sample_load_##name(                \
+	PHILOX_FN struct sample_four_##name sample_##name##_load(              \
 		const struct sample_args *args, const type *logits,            \
-		uint32_t index)                                                \
+		uint32_t quad)                                                 \
 	{                                                                      \
+		const uint32_t index = quad * 4 - args->first;                 \
 		struct sample_four_##name four;                                \
                                                                                \
 		if (args->vocab >= 4 && index <= args->vocab - 4 &&            \
@@ -250,73 +312,30 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
 		for (uint32_t i = 0; i < 4; i++)                               \
 			four.v[i] = index + i < args->vocab                    \
 					    ? logits[index + i]                \
-					    : (type)0;                         \
+					    : sample_lowest_##name();          \
 		return four;                                                   \
 	}                                                                      \
                                                                                \
-	PHILOX_FN uint64_t sample_##name##_quad(                               \
+	PHILOX_FN void sample_##name##_quad(                                   \
 		const struct sample_args *args, const struct sample_row *row,  \
-		uint64_t entry, uint32_t quad, int *small)                     \
+		uint64_t entry, uint32_t quad, struct sample_best *best)       \
 	{                                                                      \
-		const type *logits =                                           \
-			(const type *)args->logits + entry * args->pitch;      \
-		uint32_t index = quad * 4 - args->first;                       \
-		struct sample_four_##name four =                               \
-			sample_load_##name(args, logits, index);               \
-		/* none is small if there is no noise */                       \
-		struct philox_words words = {{~0u, ~0u, ~0u, ~0u}};            \
-		float noise;                                                   \
-		uint64_t best = 0, key;                                        \
+		struct sample_four_##name four = sample_##name##_load(         \
+			args,                                                  \
+			(const type *)args->logits + entry * args->pitch,      \
+			quad);                                                 \
+		struct philox_words words = {{0, 0, 0, 0}};                    \
                                                                                \
 		if (row->inverse != 0.0f)                                      \
 			words = philox_draw4(row->state, quad);                \
 		for (uint32_t i = 0; i < 4; i++) {                             \
-			noise = row->inverse != 0.0f                           \
-					? philox_gumbel_of_exponential(        \
-						  philox_minus_ln1m_f32(       \
-							  words.w[i]))         \
-					: 0.0f;                                \
-			key = sample_key(                                      \
-				sample_score(row,                              \
-					     sample_widen_##name(four.v[i]),   \
-					     noise),                           \
-				quad * 4 + i);                                 \
-			if (words.w[i] < PHILOX_SMALL_WORD)                    \
-				*small = 1;                                    \
-			else if (index + i < args->vocab && key > best)        \
-				best = key;                                    \
+			float logit = sample_widen_##name(four.v[i]);          \
+			uint32_t v = quad * 4 + i, w = words.w[i];             \
+                                                                               \
+			if (sample_may_win(row, logit, w, best->most))         \
+				sample_take(row, logit,                        \
+					    sample_noise(row, v, w), v, best); \
 		}                                                              \
-		return best;                                                   \
-	}                                                                      \
-                                                                               \
-	PHILOX_FN uint64_t sample_##name##_small(                              \
-		const struct sample_args *args, const struct sample_row *row,  \
-		uint64_t entry, uint32_t quad, uint32_t end, uint32_t step)    \
-	{                                                                      \
-		const type *logits =                                           \
-			(const type *)args->logits + entry * args->pitch;      \
-		uint64_t best = 0, key;                                        \
-                                                                               \
-		for (; quad < end; quad += step)                               \
-			for (uint32_t i = 0; i < 4; i++) {                     \
-				uint32_t v = quad * 4 + i;                     \
-				uint32_t w = philox_word_at(row->state, v);    \
-				uint32_t index = v - args->first;              \
-                                                                               \
-				if (w >= PHILOX_SMALL_WORD ||                  \
-				    index >= args->vocab)                      \
-					continue;                              \
-				key = sample_key(                              \
-					sample_score(                          \
-						row,                           \
-						sample_widen_##name(           \
-							logits[index]),        \
-						philox_gumbel_of(row->state,   \
-								 v, w)),       \
-					v);                                    \
-				best = key > best ? key : best;                \
-			}                                                      \
-		return best;                                                   \
 	}
 
 SAMPLE_LIST(SAMPLE_FUNCTION)

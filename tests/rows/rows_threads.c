@@ -370,24 +370,19 @@ static void sample_units(const struct sample_args *args, uint64_t launch,
 			 uint64_t number, uint64_t blocks)
 {
 	for (uint64_t i = number; i < TOKENS * args->parts; i += blocks) {
-		uint64_t entry = i / args->parts, best = 0;
+		uint64_t entry = i / args->parts;
+		struct sample_best best = SAMPLE_NO_BEST;
 		struct sample_row row;
-		int small = 0; /* no word of this test is */
 
 		if (!sample_begin(args, launch, sample_others(args), entry,
 				  &row))
 			continue;
 		for (uint32_t q = (uint32_t)(i % args->parts);
-		     row.valid && q < sample_quads(args); q += args->parts) {
-			uint64_t key = sample_f32_quad(
-				args, &row, entry, sample_first_quad(args) + q,
-				&small);
-
-			best = key > best ? key : best;
-		}
-		cr_assert(!small);
+		     row.valid && q < sample_quads(args); q += args->parts)
+			sample_f32_quad(args, &row, entry,
+					sample_first_quad(args) + q, &best);
 		sample_part_end(args, launch, entry, &row,
-				row.valid ? best : SAMPLE_NO_TOKEN);
+				row.valid ? best.key : SAMPLE_NO_TOKEN);
 	}
 }
 

@@ -9,6 +9,7 @@
 #ifndef LIB_FILL_SIMD_KEYED_H
 #define LIB_FILL_SIMD_KEYED_H
 
+#include "lib/fill/simd/columns.h"
 #include "lib/fill/simd/fills.h"
 
 enum { V_KEYS = V_KEYED * V_LONGS };
@@ -244,12 +245,16 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 #define SIMD_KEYED_ROW(name, type, n)         \
 	.keyed[KERNEL_##name] = keyed_##name, \
 	.rows[KERNEL_##name] = rows_##name,
+#define SIMD_SAMPLE_ROW(name, type)                    \
+	.greedy[KERNEL_sample_##name] = greedy_##name, \
+	.sample[KERNEL_sample_##name] = sample_##name,
 #define SIMD_TABLE                                                      \
 	{                                                               \
 		.chunk = V_CHUNK, .lanes = V_LONGS, .fold = keyed_fold, \
 		.one[KERNEL_bits_u32] = one_bits_u32,                   \
 		.one[KERNEL_uniform_f32] = one_uniform_f32,             \
 		FILL_LIST(SIMD_ROW) ROWS_DRAW_LIST(SIMD_KEYED_ROW)      \
+			SAMPLE_LIST(SIMD_SAMPLE_ROW)                    \
 	}
 
 #endif

@@ -41,9 +41,9 @@ typedef void simd_keyed_fill(const struct simd_keyed *blocks, unsigned n,
 
 /*
  * A loop that makes the elements of block `at` of each of `n` states, in order,
- * or element `at` alone, and takes these `words` further. It stops before vectors with an offset
- * above `limit`, or poison, and where less than they take is left, and returns how
- * many it has done.
+ * or element `at` alone, and takes the states `words` further. It stops before
+ * vectors with an offset above `limit`, or poison, and where less is left than
+ * they take, and returns how many states it has done.
  */
 typedef unsigned simd_rows_fill(struct philox_state *states, uint64_t at,
 				uint64_t words, uint64_t limit, unsigned n,
@@ -52,6 +52,24 @@ typedef unsigned simd_rows_fill(struct philox_state *states, uint64_t at,
 /* A loop that makes the words 1 and 0 of `n` blocks, in order: philox_fold(). */
 typedef void simd_fold(const struct simd_keyed *blocks, unsigned n,
 		       uint64_t out[SIMD_KEYED_MAX]);
+
+/* The columns of a row of logits, and what their scores are made of. */
+struct simd_columns {
+	struct philox_state state; /* of the noise */
+	float inverse;             /* 1 / temperature */
+	uint32_t first;            /* vocabulary index of column 0 */
+	uint32_t count;            /* at least 1; first + count < 2^31 */
+	const void *logits;
+};
+
+/* The highest score: a NaN if there is one, and -infinity if all are. */
+struct simd_best {
+	float score;
+	uint32_t column; /* the lowest that has it */
+};
+
+/* A loop that finds the best column; columns.h. */
+typedef struct simd_best simd_sample(const struct simd_columns *columns);
 
 /* The loops of one instruction set: one for every fill. */
 struct simd_loops {
@@ -62,6 +80,8 @@ struct simd_loops {
 	simd_rows_fill *rows[KERNEL_COUNT];
 	simd_rows_fill *one[KERNEL_COUNT]; /* one element: NULL for most */
 	simd_fold *fold;
+	simd_sample *greedy[KERNEL_COUNT]; /* of SAMPLE_LIST; logits alone */
+	simd_sample *sample[KERNEL_COUNT];
 };
 
 #define SIMD_CHUNK_MAX 64

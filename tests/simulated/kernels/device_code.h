@@ -79,6 +79,17 @@ static inline unsigned long long simulated_broadcast(unsigned mask,
 	return value;
 }
 
+#define __any_sync(mask, predicate) \
+	simulated_any(mask, !!(predicate), __FILE__, __LINE__)
+
+static inline int simulated_any(unsigned mask, unsigned long long any,
+				const char *file, int line)
+{
+	for (unsigned apart = 1; apart < 32; apart *= 2)
+		any |= simulated_shuffle(mask, any, apart, file, line);
+	return any != 0;
+}
+
 /* A function in which no other thread goes on but at its fences. */
 #define SIMULATED_ATOMIC __attribute__((no_sanitize("thread"), noinline))
 
