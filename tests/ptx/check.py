@@ -3,7 +3,8 @@
     check.py ptx FILE.ptx...           the rules of tests/ptx/ptx.py
     check.py code FILE.ptx... OBJECT...  the rules for machine code, below
     check.py sizes NVCC OBJECT...      registers, and instructions per 16 bytes
-                                       stored, against tests/ptx/sizes.txt
+                                       stored or four logits, against
+                                       tests/ptx/sizes.txt
     check.py update NVCC OBJECT...     writes those into the table
     check.py archs OBJECT...           which architectures the objects hold
 
@@ -133,18 +134,40 @@ def check_ptx(paths):
 
 # --- sizes --------------------------------------------------------------------
 
+def loads_four(instruction):
+    """Four logits at once: 16 bytes of f32, 8 of the others."""
+    return re.match(r"LDG\.(?:\w+\.)*(?:64|128)\b", instruction.op)
+
+
+def multiplies(instruction):
+    """A word of the noise: the greater multiplier of Philox."""
+    return (re.match(r"IMAD\.WIDE\.U32", instruction.op) and
+            "-0x2daee0ad" in instruction.operands)
+
+
+def counts(function):
+    """What a kernel's loops issue: None if it is not one that is measured."""
+    if function.name.startswith("philox_fill_"):
+        return [16 * loop.issued / loop.stored
+                for loop in sass.main_loops(function)]
+    if function.name.startswith("philox_kernel_sample_"):
+        # with noise, of columns that cannot win, and not the last
+        loop = sass.loop_through(function, [loads_four, multiplies])
+        return [loop.issued] if loop else []
+    return None
+
+
 def measure(version, paths):
-    """{(version, architecture, fill): (registers, instructions, ...)}"""
+    """{(version, architecture, kernel): (registers, instructions, ...)}"""
     found = {}
     for path in paths:
         registers = resources(path)
         for function in functions(path):
-            if not function.name.startswith("philox_fill_"):
-                continue
-            loops = sass.main_loops(function)
-            found[version, function.arch, function.name[12:]] = (
-                registers[function.arch, function.name][0],
-                *(16 * loop.issued / loop.stored for loop in loops))
+            issued = counts(function)
+            if issued is not None:
+                name = re.sub("^philox_(?:fill|kernel)_", "", function.name)
+                found[version, function.arch, name] = (
+                    registers[function.arch, function.name][0], *issued)
     return found
 
 
@@ -161,6 +184,7 @@ HEADER = """\
 # What the fills take of a GPU: version of nvcc, architecture, kernel, registers
 # of a thread, and instructions issued for every 16 bytes stored by the loop
 # that does most of the work (two loops where one is for plain parameters).
+# sample_*: for every four logits, with noise, none of which can win.
 # Written by tests/scripts/devices/ptx.sh --update, which says more.
 """
 
@@ -193,7 +217,7 @@ def check_sizes(version, paths):
         if not before:
             faults.append(f"{name}: not in the table")
         elif len(now) < 2:
-            faults.append(f"{name}: no loop that stores was found")
+            faults.append(f"{name}: no loop was found")
         elif is_worse(now, before):
             faults.append(f"{name}: {now}, and {before} in the table")
         elif is_worse(before, now):

@@ -2,7 +2,8 @@
 
 functions(lines) gives every kernel, with its architecture and instructions.
 main_loops(function) finds the loops that store most, and how many instructions
-a thread issues each time around one.
+a thread issues each time around one; loop_through(function, steps) the shortest
+loop that has instructions of some kinds.
 
 Nothing here knows what an instruction does, but for three things: a branch has
 a target, a store to global memory has a width, and what follows an
@@ -87,32 +88,36 @@ def stored(instruction):
     return width // 8
 
 
-def shortest(code, successors, start, end):
+def shortest(code, successors, start, end, steps=()):
     """The instructions of the shortest way from start to end, both counted.
 
     A way round a call is shorter than one with it: who knows how long that is.
+    On the way each of the `steps`, functions of an instruction, is true once,
+    one after the other.
     """
-    best, queue = {start: None}, [(1, start, None)]
-    seen = set()
+    def place(node, done):
+        return node, done + (done < len(steps) and bool(steps[done](code[node])))
+
+    best, queue = {}, [(1, place(start, 0), None)]
     while queue:
-        length, node, before = heapq.heappop(queue)
-        if node in seen:
+        length, at, before = heapq.heappop(queue)
+        if at in best:
             continue
-        seen.add(node)
-        best[node] = before
-        if node == end:
-            path = [end]
-            while best[path[-1]] is not None:
-                path.append(best[path[-1]])
+        best[at] = before
+        node, done = at
+        if node == end and done == len(steps):
+            path = []
+            while at is not None:
+                path.append(at[0])
+                at = best[at]
             return path
-        for successor in successors[node]:
-            if successor not in seen:
-                cost = 10000 if base(code[successor]) == "CALL" else 1
-                heapq.heappush(queue, (length + cost, successor, node))
+        for successor in successors[node] if node != end else []:
+            cost = 10000 if base(code[successor]) == "CALL" else 1
+            heapq.heappush(queue, (length + cost, place(successor, done), at))
     return None
 
 
-def loops(function):
+def loops(function, steps=()):
     """A loop for each branch backwards: the shortest way round it.
 
     What is rare in our loops is beside that way: the slow ends of a square
@@ -123,10 +128,16 @@ def loops(function):
         for start in successors[i]:
             if start > i or target(instruction) is None:
                 continue
-            path = shortest(function.code, successors, start, i)
+            path = shortest(function.code, successors, start, i, steps)
             if path:
                 yield Loop(function.code[start].address, len(path),
                            sum(stored(function.code[n]) for n in path))
+
+
+def loop_through(function, steps):
+    """The shortest loop that has the steps, in this order; None: there is none."""
+    return min(loops(function, steps), key=lambda loop: loop.issued,
+               default=None)
 
 
 def main_loops(function):
