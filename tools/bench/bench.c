@@ -67,8 +67,10 @@ static const struct part parts[] = {
 	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
 	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
-	 "  which draws no numbers. torch: softmax() and multinomial(), called from\n"
-	 "  Python. On a CPU all but torch, with --threads, run on one thread.\n",
+	 "  which draws no numbers; greedy+bits: that and a fill of as many words.\n"
+	 "  torch: softmax() and multinomial(), called from Python. rows/greedy/NxV:\n"
+	 "  beside the maximum of the same bytes. On a CPU all but torch, with\n"
+	 "  --threads, run on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"

@@ -2,7 +2,9 @@
  * tools/bench/rows.c - draws and tokens for the rows of a table
  *
  * A draw is compared with one fill of as many numbers, from one state, and a
- * token with the same launch without numbers, which reads the same logits.
+ * token with the same launch without numbers, which reads the same logits, and
+ * with that and as many words. On the host such a launch is compared with the
+ * maximum of the same bytes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +24,8 @@ struct shape {
 static const struct shape draws[] = {{"draw", ROWS, 1}, {"draw", ROWS, 1024}};
 static const struct shape tokens[] = {
 	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
+static const struct shape greedies[] = {{"greedy", 1, VOCAB},
+					{"greedy", 64, VOCAB}};
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -32,6 +36,7 @@ struct rows_bench {
 	uint32_t columns;
 	void *values; /* drawn, or logits: f32 */
 	void *tokens;
+	void *words;         /* as many, of a fill to compare with */
 	struct torch *torch; /* NULL: missing, and why is in note */
 	char note[RACE_NOTE_MAX];
 };
@@ -52,25 +57,28 @@ static enum philox_status draw_rows(void *user)
 }
 
 static enum philox_status fill_of(const struct rows_bench *of,
-				  enum philox_dist dist)
+				  enum philox_dist dist,
+				  enum philox_dtype dtype, void *out)
 {
 	struct philox_rng rng = {{1, 0}, NULL};
 	uint64_t count = (uint64_t)of->list.count * of->columns;
 	struct philox_fill_desc fill = {.size = sizeof(fill),
 					.dist = dist,
-					.dtype = PHILOX_DTYPE_F32,
+					.dtype = dtype,
 					.span = philox_span_elements(0, count),
 					.high = 1,
 					.std = 1,
-					.out = of->values};
+					.out = out};
 
 	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
 			       &fill);
 }
 
-static enum philox_status plain_fill(void *of)
+static enum philox_status plain_fill(void *user)
 {
-	return fill_of(of, PHILOX_DIST_UNIFORM);
+	const struct rows_bench *of = user;
+
+	return fill_of(of, PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, of->values);
 }
 
 static enum philox_status sample(const struct rows_bench *of,
@@ -96,6 +104,83 @@ static enum philox_status warm(void *of)
 static enum philox_status greedy(void *of)
 {
 	return sample(of, 0);
+}
+
+static enum philox_status greedy_and_bits(void *user)
+{
+	const struct rows_bench *of = user;
+	enum philox_status status = greedy(user);
+
+	return status == PHILOX_OK ? fill_of(of, PHILOX_DIST_BITS,
+					     PHILOX_DTYPE_U32, of->words)
+				   : status;
+}
+
+/* The maximum of a row's bytes, as integers. */
+typedef int32_t lanes __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define LANES 16
+#define SUMS  4 /* in progress at once */
+
+#define MAXIMUM(name, attribute)                                             \
+	attribute static int32_t name(const int32_t *x, uint32_t n)          \
+	{                                                                    \
+		lanes most[SUMS], above;                                     \
+		int32_t highest = INT32_MIN;                                 \
+		uint32_t i = 0;                                              \
+                                                                             \
+		for (int k = 0; k < SUMS; k++)                               \
+			most[k] = (lanes){0} + INT32_MIN;                    \
+		for (; i + SUMS * LANES <= n; i += SUMS * LANES)             \
+			for (int k = 0; k < SUMS; k++) {                     \
+				lanes of =                                   \
+					*(const lanes *)(x + i + k * LANES); \
+                                                                             \
+				above = of > most[k];                        \
+				most[k] = (of & above) | (most[k] & ~above); \
+			}                                                    \
+		for (; i < n; i++)                                           \
+			highest = x[i] > highest ? x[i] : highest;           \
+		for (int k = 0; k < SUMS * LANES; k++)                       \
+			highest = most[k / LANES][k % LANES] > highest       \
+					  ? most[k / LANES][k % LANES]       \
+					  : highest;                         \
+		return highest;                                              \
+	}
+
+#ifdef __clang__
+#define VECTORS
+#else
+#define VECTORS optimize("O3"),
+#endif
+
+MAXIMUM(maximum_plain, __attribute__((VECTORS noinline)))
+#ifdef __x86_64__
+MAXIMUM(maximum_avx2, __attribute__((VECTORS noinline, target("avx2"))))
+MAXIMUM(maximum_avx512, __attribute__((VECTORS noinline, target("avx512f"))))
+#endif
+
+static int32_t maximum_of(const int32_t *x, uint32_t n)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return maximum_avx512(x, n);
+	if (__builtin_cpu_supports("avx2"))
+		return maximum_avx2(x, n);
+#endif
+	return maximum_plain(x, n);
+}
+
+static enum philox_status maximum(void *user)
+{
+	const struct rows_bench *of = user;
+	int32_t *to = of->tokens;
+
+	for (uint32_t i = 0; i < of->list.count; i++)
+		to[i] = maximum_of((const int32_t *)of->values +
+					   (size_t)i * of->columns,
+				   of->columns);
+	return PHILOX_OK;
 }
 
 /* --- races ---------------------------------------------------------------- */
@@ -160,19 +245,39 @@ static int race_draws(struct rows_bench *of, const char *name)
 	return race_rows(of, name, racers, N(racers));
 }
 
+static int make_logits(const struct rows_bench *of)
+{
+	return bench_try("logits", fill_of(of, PHILOX_DIST_NORMAL,
+					   PHILOX_DTYPE_F32, of->values));
+}
+
 static int race_tokens(struct rows_bench *of, const char *name)
 {
-	struct entry ours = {of, warm}, peer = {of, greedy};
+	struct entry ours = {of, warm}, cold = {of, greedy};
+	struct entry both = {of, greedy_and_bits};
 	struct racer racers[] = {
 		{.name = "philox", .run = run_entry, .of = &ours},
-		{.name = "greedy", .run = run_entry, .of = &peer},
+		{.name = "greedy", .run = run_entry, .of = &cold},
+		{.name = "greedy+bits", .run = run_entry, .of = &both},
 		{.name = "torch", .run = sample_torch, .of = &ours}};
 
 	if (!of->torch)
-		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
-	if (bench_try("logits", fill_of(of, PHILOX_DIST_NORMAL)))
+		snprintf(racers[3].note, RACE_NOTE_MAX, "%s", of->note);
+	if (make_logits(of))
 		return -1;
 	return race_rows(of, name, racers, N(racers));
+}
+
+static int race_greedy(struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, greedy}, peer = {of, maximum};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "maximum", .run = run_entry, .of = &peer}};
+
+	if (!philox_device_is_host(of->bench->device))
+		snprintf(racers[1].note, RACE_NOTE_MAX, "only on the host");
+	return make_logits(of) ? -1 : race_rows(of, name, racers, N(racers));
 }
 
 /* --- the part ------------------------------------------------------------- */
@@ -213,7 +318,14 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 	if (bench_try("tokens",
 		      philox_memory_alloc(device, shape->n * 4, &of->tokens)))
 		goto free_values;
+	if (bench_try("words",
+		      philox_memory_alloc(device,
+					  (size_t)shape->n * of->columns * 4,
+					  &of->words)))
+		goto free_tokens;
 	failed = race_shape(of, name);
+	philox_memory_free(device, of->words);
+free_tokens:
 	philox_memory_free(device, of->tokens);
 free_values:
 	philox_memory_free(device, of->values);
@@ -228,6 +340,8 @@ static int measure_shapes(struct rows_bench *of)
 		failed = measure_shape(of, &draws[i], race_draws);
 	for (size_t i = 0; i < N(tokens) && !failed; i++)
 		failed = measure_shape(of, &tokens[i], race_tokens);
+	for (size_t i = 0; i < N(greedies) && !failed; i++)
+		failed = measure_shape(of, &greedies[i], race_greedy);
 	return failed;
 }
 
@@ -240,6 +354,8 @@ size_t bench_rows_steps(const struct bench *bench)
 		steps += shape_is_wanted(bench, &draws[i], name) != 0;
 	for (size_t i = 0; i < N(tokens); i++)
 		steps += shape_is_wanted(bench, &tokens[i], name) != 0;
+	for (size_t i = 0; i < N(greedies); i++)
+		steps += shape_is_wanted(bench, &greedies[i], name) != 0;
 	return steps;
 }
 

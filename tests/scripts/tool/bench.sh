@@ -172,9 +172,12 @@ rows_part()
 	bench "$nowhere" --only rows --quick --json && rows '
 	have("rows/draw/4096x1", "fill")[0]["ratio"] and
 	all(have(f"rows/token/{n}x1000", "greedy")[0]["ratio"] and
+		have(f"rows/token/{n}x1000", "greedy+bits")[0]["ratio"] and
 		"pytorch.py" in have(f"rows/token/{n}x1000", "torch")[0]["note"]
 		for n in (1, 8, 64)) and
-	len(rows) == 8' &&
+	all(have(f"rows/greedy/{n}x1000", "maximum")[0]["ratio"]
+		for n in (1, 64)) and
+	len(rows) == 13' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }
