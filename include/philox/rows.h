@@ -466,7 +466,7 @@ PHILOX_API enum philox_status philox_rows_check(
  *   equal scores           the lowest index
  *   +inf logits            the lowest index of these
  *   -inf logits            never drawn; all of them -inf: token -1
- *   any NaN in the row     token -1
+ *   any NaN in the row     token -1, unless it is not allowed
  *   a score beyond f32     an infinity, as if the logit were; none while the
  *                          logits are below 2^27
  *   a device temperature   that is negative, infinite or NaN: token -1; -0 is 0
@@ -477,6 +477,12 @@ PHILOX_API enum philox_status philox_rows_check(
  * positions of their own (philox_sample_seeds()). See "What repeats" above,
  * with an example of decoding with drafts.
  *
+ * `allowed` says which tokens of an entry may be drawn: bit v % 32 of its word
+ * v / 32 is 1 if v may. What its bit leaves out is as if its logit were -inf,
+ * a NaN too. The words are those of the whole vocabulary, whatever `first` is,
+ * and are read when the kernel runs: in a captured graph, at each launch.
+ * Grammars' masks have this form (XGrammar's token bitmask, llguidance).
+ *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
@@ -486,10 +492,10 @@ PHILOX_API enum philox_status philox_rows_check(
 
 /*
  * Logits and the output. Begin with PHILOX_INIT(). All arrays are device memory
- * and have as many entries as the list, or as `count` says. Tokens and keys
- * that overlap any other array, each other or the table are refused by name:
- * blocks may still read the logits of one entry when the token of another is
- * written.
+ * and have as many entries as the list, or as `count` says; an entry of
+ * `allowed` has (first + vocab + 31) / 32 words. Tokens and keys that overlap
+ * any other array, each other or the table are refused by name: blocks may
+ * still read the logits of one entry when the token of another is written.
  */
 struct philox_sample_desc {
 	size_t size;        /* sizeof(this struct) */
@@ -500,6 +506,8 @@ struct philox_sample_desc {
 	uint64_t pitch; /* elements from entry to entry, >= vocab */
 	double temperature;        /* >= 0, for all entries; ignored if */
 	const float *temperatures; /* this is not NULL: one per entry */
+	const uint32_t *allowed;   /* NULL: all tokens; see above */
+	uint64_t allowed_pitch; /* words from entry to entry; 0: one for all */
 	int32_t *tokens;           /* NULL: not wanted */
 	uint64_t *keys;            /* NULL: not wanted; one is needed */
 	uint32_t flags;            /* enum philox_rows_flags */

@@ -371,6 +371,8 @@ struct sample_args {
 	uint32_t vocab;
 	uint32_t first;
 	const float *temperatures; /* or NULL */
+	const uint32_t *allowed;   /* or NULL */
+	uint64_t allowed_pitch;    /* words from entry to entry */
 	float temperature;
 	uint32_t words; /* to advance by: 4 or 0 */
 	uint32_t parts; /* CUDA blocks for an entry, at least 1 */

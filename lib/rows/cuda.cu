@@ -236,26 +236,29 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 		const sample_args *args, const sample_row *row,                \
 		uint32_t entry, uint32_t part)                                 \
 	{                                                                      \
-		const type *logits = (const type *)args->logits +              \
-				     entry * args->pitch;                      \
 		const uint32_t step = args->parts * SAMPLE_THREADS;            \
 		const uint32_t begin = part * SAMPLE_THREADS + threadIdx.x;    \
 		const uint32_t end =                                           \
 			sample_quads(args) + threadIdx.x % 32;                 \
 		uint32_t quad = sample_first_quad(args) + begin;               \
 		sample_four_##name next =                                      \
-			sample_##name##_load(args, logits, quad);              \
+			sample_##name##_load(args, entry, quad);               \
+		uint32_t allowed = sample_allowed(args, entry, quad);          \
 		sample_best best = SAMPLE_NO_BEST;                             \
                                                                                \
 		for (uint32_t q = begin; q == begin || q < end; q += step) {   \
-			const sample_four_##name four = next;                  \
+			const sample_four_##name four =                        \
+				sample_##name##_of(args, next, allowed);       \
 			philox_words words = {{0, 0, 0, 0}};                   \
 			const int is_last = q + step >= end;                   \
 			int may_win = 0;                                       \
                                                                                \
-			if (!is_last)                                          \
-				next = sample_##name##_load(args, logits,      \
+			if (!is_last) {                                        \
+				next = sample_##name##_load(args, entry,       \
 							    quad + step);      \
+				allowed = sample_allowed(args, entry,          \
+							 quad + step);         \
+			}                                                      \
 			if (row->inverse != 0.0f)                              \
 				words = philox_draw4(row->state, quad);        \
 			for (int i = 0; i < 4; i++)                            \

@@ -121,6 +121,9 @@ static uint64_t best_across(const struct simd_loops *loops, enum kernel kernel,
 		.inverse = row->inverse,
 		.first = args->first,
 		.count = args->vocab,
+		.allowed = args->allowed
+				   ? args->allowed + entry * args->allowed_pitch
+				   : NULL,
 		.logits = (const char *)args->logits +
 			  entry * args->pitch * size};
 	struct simd_best best = row->inverse == 0.0f
@@ -143,7 +146,8 @@ static uint64_t best_across(const struct simd_loops *loops, enum kernel kernel,
 		for (uint32_t i = 0; i < args->vocab; i++) {                   \
 			float logit = sample_widen_##name(logits[i]);          \
                                                                                \
-			if (logit <= most)                                     \
+			if (logit <= most ||                                   \
+			    !sample_is_allowed(args, entry, args->first + i))  \
 				continue;                                      \
 			if (isnan(logit))                                      \
 				return SAMPLE_NO_TOKEN;                        \

@@ -77,6 +77,34 @@ static enum philox_status check_temperature(
 			  sample->temperature);
 }
 
+/* The words of an entry's mask. */
+static uint32_t allowed_words(uint32_t first, uint32_t vocab)
+{
+	return (first + (vocab - 1)) / 32 + 1;
+}
+
+static enum philox_status check_allowed(const struct philox_sample_desc *sample,
+					uint64_t n)
+{
+	const uint32_t words = allowed_words(sample->first, sample->vocab);
+	enum philox_status status;
+
+	if (!sample->allowed || !n)
+		return PHILOX_OK;
+	status = fill_check_array("sample", "allowed", sample->allowed,
+				  PHILOX_DTYPE_U32);
+	if (status != PHILOX_OK || !sample->allowed_pitch)
+		return status;
+	if (sample->allowed_pitch < words && n > 1)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: allowed_pitch is %" PRIu64
+				  ", neither 0 nor %" PRIu32
+				  " words or more, as first + vocab needs",
+				  sample->allowed_pitch, words);
+	return rows_check_extent("sample", n, "allowed", words,
+				 sample->allowed_pitch, PHILOX_DTYPE_U32);
+}
+
 static enum philox_status check_sample_arrays(
 	const struct philox_sample_desc *sample, uint64_t n)
 {
@@ -107,6 +135,8 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 		status = check_columns(sample, n);
 	if (status == PHILOX_OK)
 		status = check_temperature(sample);
+	if (status == PHILOX_OK)
+		status = check_allowed(sample, n);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
@@ -169,6 +199,15 @@ static void add_arrays(struct rows_arrays *arrays,
 					    .pitch = args->pitch * size});
 	rows_arrays_read(arrays, "sample: temperatures", args->temperatures, n,
 			 sizeof(*args->temperatures));
+	rows_arrays_add(
+		arrays,
+		(struct rows_array){
+			.name = "sample: allowed",
+			.start = args->allowed,
+			.n = args->allowed_pitch ? n : 1,
+			.size = allowed_words(args->first, args->vocab) *
+				sizeof(*args->allowed),
+			.pitch = args->allowed_pitch * sizeof(*args->allowed)});
 	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
 	rows_arrays_written(arrays, "sample: keys", args->keys, n,
@@ -187,6 +226,8 @@ static void set_args(struct sample_args *args,
 	args->temperatures = sample->temperatures;
 	args->temperature =
 		sample->temperatures ? 0.0f : (float)sample->temperature;
+	args->allowed = sample->allowed;
+	args->allowed_pitch = sample->allowed ? sample->allowed_pitch : 0;
 	args->tokens = sample->tokens;
 	args->keys = sample->keys;
 }

@@ -208,6 +208,27 @@ PHILOX_FN uint32_t sample_quads(const struct sample_args *args)
 	return (args->first + (args->vocab - 1)) / 4 - args->first / 4 + 1;
 }
 
+/* sample_is_allowed() says whether a token of an entry may be drawn. */
+PHILOX_FN int sample_is_allowed(const struct sample_args *args, uint64_t entry,
+				uint32_t v)
+{
+	return !args->allowed ||
+	       (args->allowed[entry * args->allowed_pitch + v / 32] >> v % 32 &
+		1);
+}
+
+/* sample_allowed() returns a bit for each column of a quad: it may be drawn. */
+PHILOX_FN uint32_t sample_allowed(const struct sample_args *args,
+				  uint64_t entry, uint32_t quad)
+{
+	/* a quad past the end, whose columns are none, may have no word */
+	if (!args->allowed ||
+	    quad - sample_first_quad(args) >= sample_quads(args))
+		return 15;
+	return args->allowed[entry * args->allowed_pitch + quad / 8] >>
+	       quad % 8 * 4;
+}
+
 PHILOX_FN float sample_widen_f32(float logit)
 {
 	return logit;
@@ -289,7 +310,8 @@ PHILOX_FN void sample_take(const struct sample_row *row, float logit,
  * sample_<dtype>_load() loads the four columns of a quad, which counts from the
  * beginning of the vocabulary. Where there is none it gives -infinity, which is
  * never drawn: a column before `first` has an index that is not below `vocab`,
- * since the subtraction is modulo 2^32.
+ * since the subtraction is modulo 2^32. sample_<dtype>_of() gives it where a
+ * column is not allowed, too: apart, so that nobody waits for either before.
  *
  * sample_<dtype>_quad() takes the columns of a quad.
  */
@@ -299,9 +321,10 @@ PHILOX_FN void sample_take(const struct sample_row *row, float logit,
 	};                                                                     \
                                                                                \
 	PHILOX_FN struct sample_four_##name sample_##name##_load(              \
-		const struct sample_args *args, const type *logits,            \
-		uint32_t quad)                                                 \
+		const struct sample_args *args, uint64_t entry, uint32_t quad) \
 	{                                                                      \
+		const type *logits =                                           \
+			(const type *)args->logits + entry * args->pitch;      \
 		const uint32_t index = quad * 4 - args->first;                 \
 		struct sample_four_##name four;                                \
                                                                                \
@@ -316,14 +339,25 @@ PHILOX_FN void sample_take(const struct sample_row *row, float logit,
 		return four;                                                   \
 	}                                                                      \
                                                                                \
+	PHILOX_FN struct sample_four_##name sample_##name##_of(                \
+		const struct sample_args *args,                                \
+		struct sample_four_##name four, uint32_t allowed)              \
+	{                                                                      \
+		if (!args->allowed)                                            \
+			return four;                                           \
+		for (uint32_t i = 0; i < 4; i++)                               \
+			four.v[i] = allowed >> i & 1 ? four.v[i]               \
+						     : sample_lowest_##name(); \
+		return four;                                                   \
+	}                                                                      \
+                                                                               \
 	PHILOX_FN void sample_##name##_quad(                                   \
 		const struct sample_args *args, const struct sample_row *row,  \
 		uint64_t entry, uint32_t quad, struct sample_best *best)       \
 	{                                                                      \
-		struct sample_four_##name four = sample_##name##_load(         \
-			args,                                                  \
-			(const type *)args->logits + entry * args->pitch,      \
-			quad);                                                 \
+		struct sample_four_##name four = sample_##name##_of(           \
+			args, sample_##name##_load(args, entry, quad),         \
+			sample_allowed(args, entry, quad));                    \
 		struct philox_words words = {{0, 0, 0, 0}};                    \
                                                                                \
 		if (row->inverse != 0.0f)                                      \

@@ -12,7 +12,12 @@
 #include "lib/rows/sample_elements.h"
 #include "tests/support/support.h"
 
-enum { COLUMNS = 2500, TRIES = 1200 };
+enum {
+	COLUMNS = 2500,
+	TRIES = 1200,
+	FAR = 1000003, /* the first column of some rows with a mask */
+	MASK_WORDS = (FAR + COLUMNS) / 32 + 1
+};
 
 /* Calls once for each instruction set. */
 #define FOR_EACH_SIMD(simd)                                           \
@@ -62,6 +67,8 @@ struct row {
 	float temperature;
 	uint32_t first, count;
 	float logit[COLUMNS];
+	int masked;
+	uint32_t allowed[MASK_WORDS];
 };
 
 /* Numbers of 8 bits or fewer, so that bf16 and f16 hold them as well. */
@@ -87,11 +94,37 @@ static float logit_of(uint32_t kind, uint32_t c)
 	}
 }
 
+/* All bits, none, or some, and any outside of the columns. */
+static void make_mask(struct row *row)
+{
+	const uint32_t kind = random_below(5);
+
+	row->masked = row->first <= FAR && random_below(2);
+	if (!row->masked)
+		return;
+	for (uint32_t v = row->first; v < row->first + row->count; v++) {
+		uint32_t bit = kind == 0   ? 1
+			       : kind == 1 ? random_below(400) == 0
+			       : kind == 2 ? v % 32 == 31
+					   : random_below(kind);
+
+		row->allowed[v / 32] &= ~(1u << v % 32);
+		row->allowed[v / 32] |= bit << v % 32;
+	}
+}
+
+static int is_masked(const struct row *row, uint32_t c)
+{
+	const uint32_t v = row->first + c;
+
+	return row->masked && !(row->allowed[v / 32] >> v % 32 & 1);
+}
+
 static void make_row(struct row *row)
 {
 	static const float temperatures[] = {0,    0,     1,  1,
 					     0.7f, 0.05f, 30, 1e20f};
-	static const uint32_t firsts[] = {0, 1, 2, 3, 4, 1000003, 0x7fff0000};
+	static const uint32_t firsts[] = {0, 1, 2, 3, 4, FAR, 0x7fff0000};
 	const uint32_t kind = random_below(12);
 
 	row->state.seed = random_below(1u << 20);
@@ -107,11 +140,14 @@ static void make_row(struct row *row)
 		row->logit[random_below(row->count)] = INFINITY;
 	if (!random_below(10))
 		row->logit[random_below(row->count)] = NAN;
+	make_mask(row);
 }
 
 /* The score of a column as philox/rows.h says. */
 static float score_of(const struct row *row, uint32_t c)
 {
+	if (is_masked(row, c))
+		return -INFINITY;
 	if (row->temperature == 0)
 		return row->logit[c];
 	return fmaf(row->logit[c], 1 / row->temperature,
@@ -177,6 +213,7 @@ static const void *logits_in(const struct row *row, enum philox_dtype dtype,
 /* Device memory of one call. */
 struct memory {
 	float logits[COLUMNS + 4];
+	uint32_t allowed[MASK_WORDS];
 	struct philox_state state;
 	uint64_t key;
 };
@@ -194,6 +231,9 @@ static uint64_t sampled(struct fixture *f, const struct row *row,
 		.temperature = row->temperature,
 		.keys = &memory->key};
 
+	if (row->masked)
+		memcpy(memory->allowed, row->allowed, sizeof(row->allowed));
+	sample.allowed = row->masked ? memory->allowed : NULL;
 	memory->state = row->state;
 	memory->key = 12345;
 	OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
@@ -265,6 +305,7 @@ Test(columns, the_best_of_all_columns_is_found_in_any_order)
 		of.vocab = row.count;
 		entry.state = row.state;
 		sample_set_temperature(&entry, row.temperature);
+		of.allowed = row.masked ? row.allowed : NULL;
 		quads = sample_quads(&of);
 		turn = random_below(quads);
 		for (uint32_t q = quads; q-- > 0;)

@@ -45,6 +45,8 @@ static void open_scene(struct fixture *f, struct scene *s)
 						.vocab = VOCAB,
 						.pitch = PITCH,
 						.temperatures = part(s, 4),
+						.allowed = part(s, 10),
+						.allowed_pitch = 1,
 						.tokens = part(s, 5),
 						.keys = part(s, 6),
 						.flags = PHILOX_ROWS_KEEP};
@@ -99,7 +101,8 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 		     {2, "list: steps/sample: tokens"},
 		     {3, "sample: logits/sample: tokens"},
 		     {4, "sample: temperatures/sample: tokens"},
-		     {6, "sample: tokens/sample: keys"}};
+		     {6, "sample: tokens/sample: keys"},
+		     {10, "sample: allowed/sample: tokens"}};
 	struct scene good, bad;
 
 	open_scene(f, &good);

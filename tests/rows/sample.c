@@ -431,6 +431,79 @@ PROMISE(sample, the_coldest_temperature_is_not_greedy)
 		cr_assert_eq(TOKEN(0x1.fffffep-101, 0, 0, 0, 0, 0, 0), 0);
 }
 
+/* --- masks ---------------------------------------------------------------- */
+
+enum { MASK_PITCH = (VOCAB + 31) / 32 + 2 };
+
+/* Takes what a mask leaves out of the logits. */
+static void take_out(float *logits, const uint32_t *allowed)
+{
+	for (uint32_t v = 0; v < VOCAB; v++)
+		if (!(allowed[v / 32] >> v % 32 & 1))
+			logits[v] = -INFINITY;
+}
+
+PROMISE(sample, each_entry_may_have_a_mask_of_its_own)
+{
+	struct philox_rows *rows = make_rows(f, ENTRIES);
+	float *logits = make_logits(f);
+	float *left = make_memory(f, ENTRIES * VOCAB * sizeof(*left));
+	uint32_t *allowed = make_memory(f, ENTRIES * MASK_PITCH * 4);
+	int32_t *tokens = make_memory(f, 2 * ENTRIES * sizeof(*tokens));
+	struct philox_sample_desc s = new_sample(logits, tokens);
+	struct philox_sample_desc other = new_sample(left, tokens + ENTRIES);
+
+	for (uint32_t i = 0; i < ENTRIES * MASK_PITCH; i++) {
+		uint32_t word[4];
+
+		model_block(77, i, 0, word);
+		allowed[i] = word[0] & (i % 3 ? word[1] : word[2] & word[3]);
+	}
+	memset(allowed + 5 * MASK_PITCH, 0, MASK_PITCH * 4);
+	s.flags = other.flags = PHILOX_ROWS_KEEP;
+	s.allowed = allowed;
+	for (int shared = 0; shared < 2; shared++) {
+		s.allowed_pitch = shared ? 0 : MASK_PITCH;
+		memcpy(left, logits, ENTRIES * VOCAB * sizeof(*left));
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			take_out(left + i * VOCAB,
+				 allowed + i * s.allowed_pitch);
+		sample(f, rows, NULL, &s);
+		sample(f, rows, NULL, &other);
+		cr_assert(!memcmp(tokens, tokens + ENTRIES, ENTRIES * 4));
+		cr_assert_eq(tokens[5] == -1, !shared);
+		cr_assert_geq(tokens[6], 0);
+	}
+}
+
+/* Grammars change between launches of one graph. */
+PROMISE(sample, a_captured_mask_is_read_at_each_launch)
+{
+	struct philox_rows *rows = make_rows(f, ENTRIES);
+	uint32_t *allowed = make_memory(f, MASK_PITCH * 4);
+	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
+	struct philox_sample_desc s = new_sample(make_logits(f), tokens);
+	philox_native_graph graph;
+	philox_native_exec exec;
+
+	s.allowed = allowed;
+	OK(philox_stream_begin_capture(f->device, f->stream,
+				       PHILOX_CAPTURE_GLOBAL));
+	OK(philox_sample_rows(rows, f->stream, NULL, &s));
+	OK(philox_stream_end_capture(f->device, f->stream, &graph));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
+	for (int32_t v = 0; v < VOCAB; v += 29) {
+		memset(allowed, 0, MASK_PITCH * 4);
+		allowed[v / 32] = 1u << v % 32;
+		OK(philox_native_exec_launch(f->device, f->stream, exec));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			cr_assert_eq(tokens[i], v);
+	}
+	OK(philox_native_exec_destroy(f->device, exec));
+	OK(philox_native_graph_destroy(f->device, graph));
+}
+
 /* --- lists and states ----------------------------------------------------- */
 
 static uint64_t offset_of(struct fixture *f, struct philox_rows *rows,
@@ -646,6 +719,16 @@ PROMISE(sample, mistakes_are_named_before_the_device_is_called)
 	bad.temperatures = (float *)((char *)logits + 2);
 	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: temperatures (0x");
 	NAMES("is not aligned to the 4 bytes of f32");
+	bad = good;
+	bad.allowed = (uint32_t *)((char *)logits + 2);
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: allowed (0x");
+	NAMES("is not aligned to the 4 bytes of u32");
+	bad.allowed = (uint32_t *)logits;
+	bad.allowed_pitch = (VOCAB + 31) / 32 - 1;
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
+		"sample: allowed_pitch is 6, neither 0 nor 7 words or more");
+	bad.allowed_pitch = UINT64_MAX / 4;
+	refuses(f, rows, bad, PHILOX_ERROR_OVERFLOW, "allowed 7");
 	bad = good;
 	bad.logits = NULL;
 	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: logits is NULL");

@@ -344,6 +344,15 @@ SIMD_FN vmask vf_above(vf a, vf b)
 	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NLE_UQ));
 }
 
+/* a, or b in the lanes whose bit is 0 */
+SIMD_FN vf vf_allow(uint32_t bits, vf a, vf b)
+{
+	const vi lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+	vi is_set = _mm256_cmpeq_epi32(vi_and(vi_set(bits), lane), lane);
+
+	return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(is_set));
+}
+
 /* one of them is a NaN */
 SIMD_FN vmask vf_unordered(vf a, vf b)
 {

@@ -335,6 +335,12 @@ SIMD_FN vmask vf_above(vf a, vf b)
 	return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ);
 }
 
+/* a, or b in the lanes whose bit is 0 */
+SIMD_FN vf vf_allow(uint32_t bits, vf a, vf b)
+{
+	return _mm512_mask_blend_ps((vmask)bits, b, a);
+}
+
 /* one of them is a NaN */
 SIMD_FN vmask vf_unordered(vf a, vf b)
 {

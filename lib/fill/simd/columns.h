@@ -39,6 +39,30 @@ SIMD_FN float one_f16(fill_f16 x)
 	return philox_f16_to_f32(x);
 }
 
+/* --- what may be drawn ---------------------------------------------------- */
+
+SIMD_FN int is_allowed(const struct simd_columns *columns, uint32_t column)
+{
+	const uint32_t v = columns->first + column;
+
+	return !columns->allowed || columns->allowed[v / 32] >> v % 32 & 1;
+}
+
+/*
+ * The logits of tokens v and on, -infinity for those that are not allowed. No
+ * word after that of the last is read.
+ */
+SIMD_FN vf v_allowed(const uint32_t *allowed, uint64_t v, vf x)
+{
+	uint64_t words;
+
+	if (!allowed)
+		return x;
+	words = (uint64_t)allowed[(v + V_LANES - 1) / 32] << 32 |
+		allowed[v / 32];
+	return vf_allow((uint32_t)(words >> v % 32), x, vf_set(-INFINITY));
+}
+
 /* --- without noise -------------------------------------------------------- */
 
 /* The highest lane, none of them a NaN. */
@@ -55,62 +79,85 @@ SIMD_FN float v_highest(vf a)
 
 /*
  * v_raise_<dtype>() takes a span that is above *best into it, and says whether
- * it did. A NaN makes *best one.
+ * it did. A NaN makes *best one. `v` is the index of its first token.
  */
-#define SIMD_RAISE(type)                                                   \
-	SIMD_FN int v_raise_##type(const fill_##type *logits, float *best) \
-	{                                                                  \
-		vf most = vf_set(*best), high[V_SUMS], x[V_SUMS];          \
-		vmask above, nan = vm_none();                              \
-                                                                           \
-		SIMD_UNROLL                                                \
-		for (int i = 0; i < V_SUMS; i++)                           \
-			high[i] = most;                                    \
-		SIMD_UNROLL                                                \
-		for (int k = 0; k < V_SPAN; k += V_SUMS * V_LANES) {       \
-			SIMD_UNROLL                                        \
-			for (int i = 0; i < V_SUMS; i++) {                 \
-				x[i] = v_load_##type(logits + k +          \
-						     i * V_LANES);         \
-				high[i] = vf_max(x[i], high[i]);           \
-			}                                                  \
-			SIMD_UNROLL                                        \
-			for (int i = 0; i < V_SUMS; i += 2)                \
-				nan = vm_or(nan,                           \
-					    vf_unordered(x[i], x[i + 1])); \
-		}                                                          \
-		SIMD_UNROLL                                                \
-		for (int i = 1; i < V_SUMS; i++)                           \
-			high[0] = vf_max(high[i], high[0]);                \
-		above = vf_above(high[0], most);                           \
-		if (!vi_any(vm_or(nan, above)))                            \
-			return 0;                                          \
-		*best = vi_any(nan) ? NAN : v_highest(high[0]);            \
-		return 1;                                                  \
+#define SIMD_RAISE(type)                                                      \
+	SIMD_FN int v_raise_##type(const fill_##type *logits,                 \
+				   const uint32_t *allowed, uint32_t v,       \
+				   float *best)                               \
+	{                                                                     \
+		vf most = vf_set(*best), high[V_SUMS], x[V_SUMS];             \
+		vmask above, nan = vm_none();                                 \
+                                                                              \
+		SIMD_UNROLL                                                   \
+		for (int i = 0; i < V_SUMS; i++)                              \
+			high[i] = most;                                       \
+		SIMD_UNROLL                                                   \
+		for (uint32_t k = 0; k < V_SPAN; k += V_SUMS * V_LANES) {     \
+			SIMD_UNROLL                                           \
+			for (uint32_t i = 0; i < V_SUMS; i++) {               \
+				uint32_t at = k + i * V_LANES;                \
+                                                                              \
+				x[i] = v_allowed(allowed, v + at,             \
+						 v_load_##type(logits + at)); \
+				high[i] = vf_max(x[i], high[i]);              \
+			}                                                     \
+			SIMD_UNROLL                                           \
+			for (int i = 0; i < V_SUMS; i += 2)                   \
+				nan = vm_or(nan,                              \
+					    vf_unordered(x[i], x[i + 1]));    \
+		}                                                             \
+		SIMD_UNROLL                                                   \
+		for (int i = 1; i < V_SUMS; i++)                              \
+			high[0] = vf_max(high[i], high[0]);                   \
+		above = vf_above(high[0], most);                              \
+		if (!vi_any(vm_or(nan, above)))                               \
+			return 0;                                             \
+		*best = vi_any(nan) ? NAN : v_highest(high[0]);               \
+		return 1;                                                     \
 	}
 
+/* The same columns for a mask that is there, or known to be NULL. */
 #define SIMD_GREEDY(type)                                                      \
 	SIMD_RAISE(type)                                                       \
+                                                                               \
+	SIMD_FN uint32_t v_raise_spans_##type(const struct simd_columns *all,  \
+					      const uint32_t *allowed,         \
+					      struct simd_best *best)          \
+	{                                                                      \
+		const fill_##type *logits = all->logits;                       \
+		uint32_t i;                                                    \
+                                                                               \
+		for (i = 0; all->count - i >= V_SPAN; i += V_SPAN)             \
+			if (v_raise_##type(logits + i, allowed,                \
+					   all->first + i, &best->score))      \
+				best->column = i;                              \
+		return i;                                                      \
+	}                                                                      \
                                                                                \
 	static struct simd_best greedy_##type(                                 \
 		const struct simd_columns *columns)                            \
 	{                                                                      \
-		const fill_##type *logits = columns->logits;                   \
-		const uint32_t count = columns->count;                         \
+		const struct simd_columns all = *columns;                      \
+		const fill_##type *logits = all.logits;                        \
 		struct simd_best best = {-INFINITY, 0};                        \
 		fill_##type rest[V_SPAN];                                      \
-		uint32_t i;                                                    \
+		uint32_t i =                                                   \
+			all.allowed ? v_raise_spans_##type(&all, all.allowed,  \
+							   &best)              \
+				    : v_raise_spans_##type(&all, NULL, &best); \
                                                                                \
-		for (i = 0; count - i >= V_SPAN; i += V_SPAN)                  \
-			if (v_raise_##type(logits + i, &best.score))           \
-				best.column = i;                               \
-		for (uint32_t k = 0; i < count && k < V_SPAN; k++)             \
-			rest[k] =                                              \
-				k < count - i ? logits[i + k] : lowest_##type; \
-		if (i < count && v_raise_##type(rest, &best.score))            \
+		for (uint32_t k = 0; i < all.count && k < V_SPAN; k++)         \
+			rest[k] = lowest_##type;                               \
+		for (uint32_t k = i; k < all.count; k++)                       \
+			if (is_allowed(&all, k))                               \
+				rest[k - i] = logits[k];                       \
+		if (i < all.count &&                                           \
+		    v_raise_##type(rest, NULL, 0, &best.score))                \
 			best.column = i;                                       \
-		while (best.column + 1 < count &&                              \
-		       one_##type(logits[best.column]) < best.score)           \
+		while (best.column + 1 < all.count &&                          \
+		       (one_##type(logits[best.column]) != best.score ||       \
+			!is_allowed(&all, best.column)))                       \
 			best.column++;                                         \
 		return best;                                                   \
 	}
@@ -141,6 +188,7 @@ struct v_columns {
 	const struct v_stream *stream;
 	struct philox_state state;
 	float inverse;
+	const uint32_t *allowed; /* of the whole row; NULL: all */
 	uint64_t block;
 };
 
@@ -173,9 +221,9 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 }
 
 #define SIMD_SAMPLE(type)                                                      \
-	SIMD_FN int v_chunk_may_win_##type(const struct v_columns *chunk,      \
-					   const fill_##type *logits,          \
-					   float best)                         \
+	SIMD_FN int v_chunk_may_win_##type(                                    \
+		const struct v_columns *chunk, const uint32_t *allowed,        \
+		const fill_##type *logits, float best)                         \
 	{                                                                      \
 		const struct v_stream *stream = chunk->stream;                 \
 		vf inverse = vf_set(chunk->inverse), most = vf_set(best);      \
@@ -189,11 +237,16 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 			v_ordered(&blocks, g, stream->key[9][0],               \
 				  stream->key[9][1], w);                       \
 			SIMD_UNROLL                                            \
-			for (int i = 0; i < 2; i++)                            \
-				any = vm_or(any,                               \
-					    v_may_win(v_load_##type(logits),   \
-						      inverse, w[i], most)),   \
-				logits += V_LANES;                             \
+			for (int i = 0; i < 2; i++) {                          \
+				int at = (2 * g + i) * V_LANES;                \
+				vf x = v_allowed(allowed,                      \
+						 4 * chunk->block +            \
+							 (uint64_t)at,         \
+						 v_load_##type(logits + at));  \
+                                                                               \
+				any = vm_or(any, v_may_win(x, inverse, w[i],   \
+							   most));             \
+			}                                                      \
 		}                                                              \
 		return vi_any(any);                                            \
 	}                                                                      \
@@ -210,7 +263,9 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 		v_rounds(stream, chunk->block, &blocks);                       \
 		SIMD_ROLLED                                                    \
 		for (unsigned at = 0; at < V_COLUMNS; at += V_LANES) {         \
-			vf x = v_load_##type(logits + at);                     \
+			vf x = v_allowed(chunk->allowed,                       \
+					 4 * chunk->block + at,                \
+					 v_load_##type(logits + at));          \
                                                                                \
 			v_ordered(&blocks, (int)(at / (2 * V_LANES)),          \
 				  stream->key[9][0], stream->key[9][1], w);    \
@@ -219,6 +274,20 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 					     vf_set(best->score))))            \
 				v_take(chunk, x, w[0], at, best);              \
 		}                                                              \
+	}                                                                      \
+                                                                               \
+	/* n columns from `begin` on, after `lead` that are none. */           \
+	static void copy_edge_##type(const struct simd_columns *all,           \
+				     uint32_t begin, uint32_t lead,            \
+				     uint32_t n, fill_##type edge[V_COLUMNS])  \
+	{                                                                      \
+		const fill_##type *logits = all->logits;                       \
+                                                                               \
+		for (uint32_t i = 0; i < V_COLUMNS; i++)                       \
+			edge[i] = lowest_##type;                               \
+		for (uint32_t i = begin; i < begin + n; i++)                   \
+			if (is_allowed(all, i))                                \
+				edge[lead + i - begin] = logits[i];            \
 	}                                                                      \
                                                                                \
 	static struct simd_best sample_##type(                                 \
@@ -239,17 +308,24 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 		for (; left && !isnan(best.score);                             \
 		     left -= n, from += n, lead = 0) {                         \
 			const fill_##type *logits = from;                      \
+			int may_win;                                           \
                                                                                \
+			chunk.allowed = all.allowed;                           \
 			n = V_COLUMNS - lead < left ? V_COLUMNS - lead : left; \
 			if (n < V_COLUMNS) {                                   \
-				for (uint32_t i = 0; i < V_COLUMNS; i++)       \
-					edge[i] = i - lead < n                 \
-							  ? from[i - lead]     \
-							  : lowest_##type;     \
+				copy_edge_##type(&all, all.count - left, lead, \
+						 n, edge);                     \
 				logits = edge;                                 \
+				chunk.allowed = NULL; /* it is in `edge` */    \
 			}                                                      \
-			if (v_chunk_may_win_##type(&chunk, logits,             \
-						   best.score))                \
+			may_win = chunk.allowed                                \
+					  ? v_chunk_may_win_##type(            \
+						    &chunk, chunk.allowed,     \
+						    logits, best.score)        \
+					  : v_chunk_may_win_##type(            \
+						    &chunk, NULL, logits,      \
+						    best.score);               \
+			if (may_win)                                           \
 				chunk_##type(&chunk, logits, &best);           \
 			chunk.block += V_CHUNK;                                \
 		}                                                              \

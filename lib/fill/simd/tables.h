@@ -59,6 +59,7 @@ struct simd_columns {
 	float inverse;             /* 1 / temperature */
 	uint32_t first;            /* vocabulary index of column 0 */
 	uint32_t count;            /* at least 1; first + count < 2^31 */
+	const uint32_t *allowed;   /* a bit for each token; NULL: all */
 	const void *logits;
 };
 

@@ -154,6 +154,44 @@ static void sample_small(struct contract *c, struct site *site)
 	}
 }
 
+/* Masks of random bits, for each entry and for all; a NaN is left out. */
+static void sample_masked(struct contract *c, struct site *site)
+{
+	enum { WORDS = (LOGITS + 31 + 9) / 32 };
+	static uint32_t bits[LOGIT_ROWS * LOGITS], masks[MANY * WORDS];
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .dtype = PHILOX_DTYPE_F32,
+					    .first = 9,
+					    .temperature = 0.8};
+	void *logits, *allowed, *keys, *tokens;
+	struct philox_row_list list;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	bits[7 * LOGITS] = 0x7fc00000u;
+	for (uint32_t i = 0; i < MANY * WORDS; i++)
+		masks[i] = site_word(11, i) & site_word(12, i % 7) &
+			   (i % WORDS ? 0xffffffffu : ~(1u << 9));
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(site_upload(c, site, masks, sizeof(masks), &allowed));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	sample.logits = logits;
+	sample.allowed = allowed;
+	sample.keys = keys;
+	sample.tokens = tokens;
+	for (uint32_t k = 0; k < 4; k++) {
+		list.count = k % 2 ? LOGIT_ROWS : 9;
+		sample.vocab = k % 2 ? 4001 : LOGITS;
+		sample.pitch = sample.vocab;
+		sample.allowed_pitch = k < 2 ? WORDS : 0;
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
+					     &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+		sample.temperature = k ? 0 : 1.5;
+	}
+}
+
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -259,6 +297,8 @@ const struct contract_check contract_tokens[] = {
 	 .on_both = sample_all},
 	{"columns with small words are sampled as on the host",
 	 .on_both = sample_small},
+	{"masked tokens are not sampled, as on the host",
+	 .on_both = sample_masked},
 	{"replays sample what eager calls would", .on_both = replay_samples},
 	{"tokens of seeds, and at steps, are the host's",
 	 .on_both = sample_seeds},
