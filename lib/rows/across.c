@@ -156,8 +156,9 @@ FOR_EACH_SIZE void draw_entry(struct across *across,
 
 /*
  * Entries from `i` on that are the table's rows one after the other and have one
- * block each, as many at once as vectors take; not those after a multiple of
- * SIMD_KEYED_MAX that begin with a row that is used up. Returns the next entry.
+ * block each. Vectors stop before a group with a row that is used up; from there
+ * to the next multiple of SIMD_KEYED_MAX entries are drawn one by one. Returns
+ * the next entry.
  */
 FOR_EACH_SIZE uint64_t draw_rows_in_order(struct across *across,
 					  const struct rows_draw_args *args,

@@ -268,7 +268,8 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
 
 /*
  * The best columns so far, in any order: the greatest key, and a score that is
- * not above the highest, here or in the columns of others.
+ * not above the highest, here or in the columns of others; before there is one,
+ * SAMPLE_LEAST.
  */
 struct sample_best {
 	uint64_t key;

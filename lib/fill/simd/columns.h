@@ -199,11 +199,15 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 {
 	float x[V_LANES], score[V_LANES];
 	uint32_t word[V_LANES];
-	vf noise[2];
+	vf noise[2], all;
 
 	v_gumbel(NULL, w, w, noise);
+	all = vf_fma(logit, vf_set(chunk->inverse), noise[0]);
+	if (!vi_any(vf_above(all, vf_set(best->score))) &&
+	    !vi_any(vi_less(w, vi_set(PHILOX_SMALL_WORD))))
+		return;
 	vf_store(x, logit);
-	vf_store(score, vf_fma(logit, vf_set(chunk->inverse), noise[0]));
+	vf_store(score, all);
 	vi_store(word, w);
 	for (unsigned i = 0; i < V_LANES; i++) {
 		const uint64_t element = 4 * chunk->block + at + i;

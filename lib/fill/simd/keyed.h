@@ -16,6 +16,7 @@ enum { V_KEYS = V_KEYED * V_LONGS };
 
 _Static_assert(V_KEYED <= V_GROUPS && SIMD_KEYED_MAX % V_KEYS == 0,
 	       "keyed blocks fit the groups, and groups the buffers");
+_Static_assert(V_KEYED % 2 == 0, "groups are joined in pairs");
 
 /* The keys of a round. */
 struct v_keys {
@@ -92,6 +93,8 @@ SIMD_FN int v_keyed_rows(struct philox_state *states, uint64_t block,
 	}
 	if (above || vl_any(vl_less(vl_set(0), vi_and(odd, vl_set(1)))))
 		return 0;
+	if (!words)
+		return 1;
 	SIMD_UNROLL
 	for (unsigned g = 0; g < V_KEYED; g++) {
 		a = vl_add(offset[g], vl_set(words));
