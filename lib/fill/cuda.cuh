@@ -175,6 +175,36 @@ FILL_MEND(gumbel_bf16)
 FILL_MEND(gumbel_f16)
 #undef FILL_MEND
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+#define FILL_PUTS_TOGETHER 1
+#else
+#define FILL_PUTS_TOGETHER 0
+#endif
+
+#ifdef __CUDACC__
+typedef uint4 fill_16_bytes;
+#else /* the tests' simulated GPU */
+typedef uint4 __attribute__((may_alias)) fill_16_bytes;
+#endif
+
+/*
+ * Writes a unit's 16 bytes. Before 10.0 nvcc makes several stores of a unit of
+ * 16-bit elements; put together before, they are one.
+ */
+template <typename out_unit>
+static __device__ __forceinline__ void fill_put(out_unit *to,
+						const out_unit &values)
+{
+	fill_16_bytes all;
+
+	if (FILL_PUTS_TOGETHER && sizeof(values.v[0]) == 2) {
+		memcpy(&all, &values, sizeof(all));
+		*reinterpret_cast<fill_16_bytes *>(to) = all;
+	} else {
+		*to = values;
+	}
+}
+
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered across its rows; a thread finds its first with one
@@ -190,7 +220,7 @@ FILL_MEND(gumbel_f16)
 		fill_out_##name out;                                           \
                                                                                \
 		fill_make_##name(&args, state, u, &in, &out);                  \
-		fill_write_##name(&row, u, out);                               \
+		fill_put(fill_place_##name(&row, u), out);                     \
 	}                                                                      \
                                                                                \
 	static __device__ __forceinline__ void flat_##name(                    \
@@ -228,7 +258,8 @@ FILL_MEND(gumbel_f16)
 					fill_first(&args, state, i + k * next, \
 						   &out[k], k, &found);        \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_write_##name(&row, i + k * next, out[k]); \
+				fill_put(fill_place_##name(&row, i + k * next),  \
+					 out[k]);                              \
 			if (fill_is_found(found, out))                         \
 				fill_mend(&args, state, i, found,              \
 					  fill_place_##name(&row, i));         \

@@ -2,9 +2,9 @@
 
     check.py ptx FILE.ptx...           the rules of tests/ptx/ptx.py
     check.py code FILE.ptx... OBJECT...  the rules for machine code, below
-    check.py sizes NVCC OBJECT...      registers, and instructions per 16 bytes
-                                       stored or four logits, against
-                                       tests/ptx/sizes.txt
+    check.py sizes NVCC OBJECT...      registers, widths of stores and loads,
+                                       and instructions per 16 bytes stored or
+                                       four logits, against tests/ptx/sizes.txt
     check.py update NVCC OBJECT...     writes those into the table
     check.py archs OBJECT...           which architectures the objects hold
 
@@ -18,6 +18,7 @@ rounded square root (or our seed of one), RCP where it has a rounded reciprocal
 or a division of integers, RSQ64H and RCP64H where it has one in f64. Flushing
 is in those sequences only, too. Everything else of MUFU is an approximation.
 """
+import collections
 import os
 import pathlib
 import re
@@ -146,7 +147,7 @@ def multiplies(instruction):
 
 
 def counts(function):
-    """What a kernel's loops issue: None if it is not one that is measured."""
+    """What the loops of a kernel issue where they are measured, or nothing."""
     if function.name.startswith("philox_fill_"):
         return [16 * loop.issued / loop.stored
                 for loop in sass.main_loops(function)]
@@ -154,20 +155,32 @@ def counts(function):
         # with noise, of columns that cannot win, and not the last
         loop = sass.loop_through(function, [loads_four, multiplies])
         return [loop.issued] if loop else []
-    return None
+    return []
+
+
+# Of a kernel: registers, "stores/loads" by widths in bytes, as "16x4,2x8/16x1",
+# and the instructions of its loops
+Size = collections.namedtuple("Size", "registers widths issued")
+
+
+def widths(function, moved):
+    """How many instructions move how many bytes: "16x4,2x8", or "-"."""
+    found = collections.Counter(moved(i) for i in function.code)
+    return ",".join(f"{width}x{found[width]}"
+                    for width in sorted(found, reverse=True) if width) or "-"
 
 
 def measure(version, paths):
-    """{(version, architecture, kernel): (registers, instructions, ...)}"""
+    """{(version, architecture, kernel): Size}"""
     found = {}
     for path in paths:
         registers = resources(path)
         for function in functions(path):
-            issued = counts(function)
-            if issued is not None:
-                name = re.sub("^philox_(?:fill|kernel)_", "", function.name)
-                found[version, function.arch, name] = (
-                    registers[function.arch, function.name][0], *issued)
+            name = re.sub("^philox_(?:fill_)?", "", function.name)
+            found[version, function.arch, name] = Size(
+                registers[function.arch, function.name][0],
+                widths(function, sass.stored) + "/" +
+                widths(function, sass.loaded), counts(function))
     return found
 
 
@@ -175,16 +188,18 @@ def read_table():
     table = {}
     for line in TABLE.read_text().splitlines() if TABLE.exists() else []:
         if line and line[0] != "#":
-            version, arch, name, registers, *counts = line.split()
-            table[version, arch, name] = (int(registers), *map(float, counts))
+            version, arch, name, registers, widths, *counts = line.split()
+            table[version, arch, name] = Size(int(registers), widths,
+                                              [float(n) for n in counts])
     return table
 
 
 HEADER = """\
-# What the fills take of a GPU: version of nvcc, architecture, kernel, registers
-# of a thread, and instructions issued for every 16 bytes stored by the loop
-# that does most of the work (two loops where one is for plain parameters).
-# sample_*: for every four logits, with noise, none of which can win.
+# What kernels take of a GPU: version of nvcc, architecture, kernel, registers
+# of a thread, its stores and loads of global memory (bytes x how many in the
+# code), and of fills the instructions issued for every 16 bytes stored by the
+# loop that does most of the work (two loops where one is for plain parameters).
+# kernel_sample_*: for every four logits, with noise, none of which can win.
 # Written by tests/scripts/devices/ptx.sh --update, which says more.
 """
 
@@ -198,15 +213,19 @@ def update(version, paths):
     with open(TABLE, "w") as file:
         file.write(HEADER)
         for key in sorted(table, key=lambda k: (k[0], arch_number(k[1]), k[2])):
-            registers, *counts = table[key]
-            file.write(" ".join([*key, str(registers)] +
-                                [f"{count:.2f}" for count in counts]) + "\n")
+            size = table[key]
+            file.write(" ".join([*key, str(size.registers), size.widths] +
+                                [f"{count:.2f}" for count in size.issued]) +
+                       "\n")
     return []
 
 
 def is_worse(now, before):
-    return (now[0] > before[0] + MORE_REGISTERS or len(now) != len(before) or
-            any(a > b * MORE_INSTRUCTIONS for a, b in zip(now[1:], before[1:])))
+    return (now.registers > before.registers + MORE_REGISTERS or
+            now.widths != before.widths or
+            len(now.issued) != len(before.issued) or
+            any(a > b * MORE_INSTRUCTIONS
+                for a, b in zip(now.issued, before.issued)))
 
 
 def check_sizes(version, paths):
@@ -216,8 +235,6 @@ def check_sizes(version, paths):
         name = " ".join(key[1:])
         if not before:
             faults.append(f"{name}: not in the table")
-        elif len(now) < 2:
-            faults.append(f"{name}: no loop was found")
         elif is_worse(now, before):
             faults.append(f"{name}: {now}, and {before} in the table")
         elif is_worse(before, now):

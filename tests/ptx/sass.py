@@ -80,8 +80,16 @@ def ways(code):
 
 def stored(instruction):
     """Bytes that an instruction stores to global memory."""
-    if base(instruction) not in ("STG", "ST"):
-        return 0
+    return width(instruction) if base(instruction) in ("STG", "ST") else 0
+
+
+def loaded(instruction):
+    """Bytes that an instruction loads from global memory."""
+    return width(instruction) if base(instruction) in ("LDG", "LD") else 0
+
+
+def width(instruction):
+    """Bytes that a thread moves with an instruction."""
     match = re.search(r"\.(8|16|U8|U16|S8|S16|64|128|256)\b", instruction.op)
     width = {"8": 8, "16": 16}.get(match[1].strip("US"),
                                    int(match[1].strip("US"))) if match else 32

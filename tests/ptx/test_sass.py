@@ -49,6 +49,9 @@ def main():
     for op, width in widths.items():
         got = sass.stored(sass.Instruction(0, None, op, ""))
         assert got == width, (op, got)
+    assert sass.loaded(sass.Instruction(0, None, "LDG.E.64.CONSTANT", "")) == 8
+    assert sass.loaded(sass.Instruction(0, None, "LDGSTS.E.128", "")) == 0
+    assert sass.loaded(first.code[7]) == 0
 
 
 if __name__ == "__main__":

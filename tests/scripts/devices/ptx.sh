@@ -1,7 +1,8 @@
 #!/bin/sh
 # What nvcc makes of the kernels, without a GPU: every number is rounded once,
-# nothing is in local memory, and no fill takes more instructions or registers
-# than it did (tests/ptx). Machine code is that of the build's objects.
+# nothing is in local memory, and no kernel takes more instructions or registers
+# than it did, or narrower stores (tests/ptx). Machine code is that of the
+# build's objects.
 #
 #   tests/scripts/devices/ptx.sh --update    notes what the fills take now
 #
@@ -25,7 +26,7 @@ if [ "$CUDA" = 0 ]; then
 	for what in "PTX rounds every number once" \
 		"machine code that approximates is refused" \
 		"machine code has no approximations" \
-		"no fill takes more than it did"; do
+		"no kernel takes more than it did"; do
 		skip "$what" "no CUDA toolkit"
 	done
 	finish
@@ -86,7 +87,7 @@ check "PTX rounds every number once" rounds_once
 if [ -z "$CUOBJDUMP" ]; then
 	for what in "machine code that approximates is refused" \
 		"machine code has no approximations" \
-		"no fill takes more than it did"; do
+		"no kernel takes more than it did"; do
 		skip "$what" "no cuobjdump: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
 	done
 	finish
@@ -140,21 +141,21 @@ archs=$("$python" tests/ptx/check.py archs $objects)
 check "machine code has no approximations: $archs" \
 	"$python" tests/ptx/check.py code "$WORK"/lib_*.ptx $objects
 if [ "${DEBUG:-0}" != 0 ] || [ -n "${NVCCFLAGS-}" ]; then
-	skip "no fill takes more than it did" "a build with options of its own"
+	skip "no kernel takes more than it did" "a build with options of its own"
 	finish
 fi
 for arch in sm_80 sm_90 sm_100; do
 	case " $archs " in
 	*" $arch "*) ;;
-	*) skip "no fill takes more than it did on $arch" "not in the build" ;;
+	*) skip "no kernel takes more than it did on $arch" "not in the build" ;;
 	esac
 done
 if ! grep -q "^$version " "$table"; then
-	skip "no fill takes more than it did" \
+	skip "no kernel takes more than it did" \
 		"nvcc $version is not in $table: tests/scripts/devices/ptx.sh --update"
 	finish
 fi
 # shellcheck disable=SC2086
-check "no fill takes more than it did: $archs" \
+check "no kernel takes more than it did: $archs" \
 	"$python" tests/ptx/check.py sizes "$version" $objects
 finish
