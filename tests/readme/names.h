@@ -42,7 +42,7 @@ extern uint32_t row, vocab;
 extern uint64_t seed;
 extern const uint16_t *logits;
 extern int32_t *tokens;
-extern const uint32_t *row_of_entry, *step_of_entry, *kept;
+extern const uint32_t *grammar, *row_of_entry, *step_of_entry, *kept;
 extern uint32_t n_requests, k;
 
 /* doc/runners.md */
