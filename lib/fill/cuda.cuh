@@ -175,16 +175,10 @@ FILL_MEND(gumbel_bf16)
 FILL_MEND(gumbel_f16)
 #undef FILL_MEND
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+#if defined(__NVCC__) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
 #define FILL_PUTS_TOGETHER 1
 #else
 #define FILL_PUTS_TOGETHER 0
-#endif
-
-#ifdef __CUDACC__
-typedef uint4 fill_16_bytes;
-#else /* the tests' simulated GPU */
-typedef uint4 __attribute__((may_alias)) fill_16_bytes;
 #endif
 
 /*
@@ -195,11 +189,11 @@ template <typename out_unit>
 static __device__ __forceinline__ void fill_put(out_unit *to,
 						const out_unit &values)
 {
-	fill_16_bytes all;
+	uint4 all;
 
 	if (FILL_PUTS_TOGETHER && sizeof(values.v[0]) == 2) {
 		memcpy(&all, &values, sizeof(all));
-		*reinterpret_cast<fill_16_bytes *>(to) = all;
+		*reinterpret_cast<uint4 *>(to) = all;
 	} else {
 		*to = values;
 	}

@@ -5,6 +5,7 @@
 #define LIB_ROWS_ELEMENTS_H
 
 #include <stdint.h>
+#include <string.h>
 #include "lib/dist/elements.h"
 
 /* --- order: how threads of one launch see each other's writes ------------- */
@@ -371,6 +372,32 @@ PHILOX_FN int rows_begin(const struct rows_draw_args *args, uint64_t launch,
 }
 
 /*
+ * rows_put() writes a whole unit at once where it may; elsewhere, and on a CPU,
+ * each element is written by itself. nvcc splits a store that is written in C.
+ */
+#ifdef __CUDA_ARCH__
+#define ROWS_MAY_PUT(address) (((uint64_t)(uintptr_t)(address) & 15) == 0)
+#else
+#define ROWS_MAY_PUT(address) 0
+#endif
+
+PHILOX_FN void rows_put(void *to, const void *unit)
+{
+#if defined(__NVCC__) && defined(__CUDA_ARCH__)
+	uint4 all;
+
+	memcpy(&all, unit, sizeof(all));
+	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+		     :
+		     : "l"(__cvta_generic_to_global(to)), "r"(all.x),
+		       "r"(all.y), "r"(all.z), "r"(all.w)
+		     : "memory");
+#else
+	memcpy(to, unit, 16);
+#endif
+}
+
+/*
  * rows_<name>_unit() draws one unit of an entry. As in lib/dist/elements.h an
  * element before the span has an index that is not below the count, since the
  * subtraction is modulo 2^64.
@@ -397,6 +424,11 @@ PHILOX_FN int rows_begin(const struct rows_draw_args *args, uint64_t launch,
 		if (!rows_can_advance(e->state, args->words))                 \
 			for (int i = 0; i < n; i++)                           \
 				v[i] = fill_poison_##type();                  \
+		if (index < e->count && e->count - index >= n &&              \
+		    ROWS_MAY_PUT(out + index)) {                              \
+			rows_put(out + index, v);                             \
+			return;                                               \
+		}                                                             \
 		for (uint64_t i = 0; i < n; i++)                              \
 			if (index + i < e->count)                             \
 				out[index + i] = v[i];                        \
