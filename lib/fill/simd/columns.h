@@ -294,8 +294,8 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 				edge[lead + i - begin] = logits[i];            \
 	}                                                                      \
                                                                                \
-	static struct simd_best sample_##type(                                 \
-		const struct simd_columns *columns)                            \
+	SIMD_FN struct simd_best v_sample_##type(                              \
+		const struct simd_columns *columns, const uint32_t *allowed)   \
 	{                                                                      \
 		const struct simd_columns all = *columns;                      \
 		const fill_##type *from = all.logits;                          \
@@ -312,9 +312,8 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 		for (; left && !isnan(best.score);                             \
 		     left -= n, from += n, lead = 0) {                         \
 			const fill_##type *logits = from;                      \
-			int may_win;                                           \
                                                                                \
-			chunk.allowed = all.allowed;                           \
+			chunk.allowed = allowed;                               \
 			n = V_COLUMNS - lead < left ? V_COLUMNS - lead : left; \
 			if (n < V_COLUMNS) {                                   \
 				copy_edge_##type(&all, all.count - left, lead, \
@@ -322,19 +321,28 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 				logits = edge;                                 \
 				chunk.allowed = NULL; /* it is in `edge` */    \
 			}                                                      \
-			may_win = chunk.allowed                                \
-					  ? v_chunk_may_win_##type(            \
-						    &chunk, chunk.allowed,     \
-						    logits, best.score)        \
-					  : v_chunk_may_win_##type(            \
-						    &chunk, NULL, logits,      \
-						    best.score);               \
-			if (may_win)                                           \
+			if (v_chunk_may_win_##type(                            \
+				    &chunk, allowed ? chunk.allowed : NULL,    \
+				    logits, best.score))                       \
 				chunk_##type(&chunk, logits, &best);           \
 			chunk.block += V_CHUNK;                                \
 		}                                                              \
 		best.column -= all.first;                                      \
 		return best;                                                   \
+	}                                                                      \
+                                                                               \
+	/* Apart: the loop without a mask keeps the registers. */              \
+	static __attribute__((noinline)) struct simd_best masked_##type(       \
+		const struct simd_columns *columns)                            \
+	{                                                                      \
+		return v_sample_##type(columns, columns->allowed);             \
+	}                                                                      \
+                                                                               \
+	static struct simd_best sample_##type(                                 \
+		const struct simd_columns *columns)                            \
+	{                                                                      \
+		return columns->allowed ? masked_##type(columns)               \
+					: v_sample_##type(columns, NULL);      \
 	}
 
 SIMD_SAMPLE(f32)
