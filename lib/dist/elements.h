@@ -157,7 +157,6 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  *   fill_make_<name>    a unit's outputs from its inputs
  *   fill_read_<name>    the inputs of a whole unit
  *   fill_place_<name>   where the outputs of a whole unit are
- *   fill_write_<name>   the outputs of a whole unit
  *   fill_edge_<name>    does a unit that may be partly outside the row, or is
  *                       not aligned
  *   fill_poison_<name>  writes poison instead
@@ -205,13 +204,6 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 		return (struct fill_out_##name *)(out +                        \
 						  (unit * fill_n_##name -      \
 						   row->first));               \
-	}                                                                      \
-                                                                               \
-	PHILOX_FN void fill_write_##name(const struct fill_row *row,           \
-					 uint64_t unit,                        \
-					 struct fill_out_##name values)        \
-	{                                                                      \
-		*fill_place_##name(row, unit) = values;                        \
 	}                                                                      \
                                                                                \
 	PHILOX_FN void fill_edge_##name(                                       \

@@ -252,7 +252,8 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 					fill_first(&args, state, i + k * next, \
 						   &out[k], k, &found);        \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_put(fill_place_##name(&row, i + k * next),  \
+				fill_put(fill_place_##name(&row,               \
+							   i + k * next),      \
 					 out[k]);                              \
 			if (fill_is_found(found, out))                         \
 				fill_mend(&args, state, i, found,              \

@@ -271,13 +271,6 @@ static void check_few(struct fixture *f, enum philox_dtype dtype, double low,
 			     low, high, (int)dtype);
 }
 
-/* Calls once for each instruction set. */
-#define FOR_EACH_SIMD(simd)                                           \
-	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
-		if (!simd_has(simd))                                  \
-			continue;                                     \
-		else if (simd_use(simd), 1)
-
 /* Of some denormals each, and of those around 1 and -1. */
 static void check_few_of(struct fixture *f, enum philox_dtype dtype)
 {

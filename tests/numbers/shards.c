@@ -150,13 +150,6 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)((uint64_t)(x >> 8) * n >> 24);
 }
 
-/* Calls once for each instruction set. */
-#define FOR_EACH_SIMD(simd)                                           \
-	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
-		if (!simd_has(simd))                                  \
-			continue;                                     \
-		else if (simd_use(simd), 1)
-
 PROMISE(shards, spans_of_0_to_200_elements_are_those_of_the_whole)
 {
 	struct tensor t = make_tensor(f, 256);

@@ -16,13 +16,6 @@
 
 enum { ROWS = 150, ENTRIES = 203, PITCH = 100, TRIES = 60 };
 
-/* Calls once for each instruction set. */
-#define FOR_EACH_SIMD(simd)                                           \
-	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
-		if (!simd_has(simd))                                  \
-			continue;                                     \
-		else if (simd_use(simd), 1)
-
 static uint32_t random_below(uint32_t n)
 {
 	static uint32_t x = 20261;

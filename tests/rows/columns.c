@@ -19,13 +19,6 @@ enum {
 	MASK_WORDS = (FAR + COLUMNS) / 32 + 1
 };
 
-/* Calls once for each instruction set. */
-#define FOR_EACH_SIMD(simd)                                           \
-	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
-		if (!simd_has(simd))                                  \
-			continue;                                     \
-		else if (simd_use(simd), 1)
-
 static uint32_t random_below(uint32_t n)
 {
 	static uint32_t x = 90403;

@@ -145,6 +145,13 @@ void well_said(const char *call);
 			  pending_, (size_t)(expected));                  \
 	} while (0)
 
+/* Does what follows once for each instruction set, of lib/base/base.h. */
+#define FOR_EACH_SIMD(simd)                                           \
+	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
+		if (!simd_has(simd))                                  \
+			continue;                                     \
+		else if (simd_use(simd), 1)
+
 /*
  * PROMISE(suite, name) { ... } is a test that runs on host:sync and on
  * host:strict, with a fixture `f`; GRAPH_PROMISE once for each way of capturing,

@@ -4,7 +4,7 @@
 # than it did, or narrower stores (tests/ptx). Machine code is that of the
 # build's objects.
 #
-#   tests/scripts/devices/ptx.sh --update    notes what the fills take now
+#   tests/scripts/devices/ptx.sh --update    notes what the kernels take now
 #
 # A version of nvcc that the table does not know is skipped: build with it and
 # with all its GPUs, look at what differs from the version before, and --update.
