@@ -483,6 +483,37 @@ PHILOX_API enum philox_status philox_rows_check(
  * and are read when the kernel runs: in a captured graph, at each launch.
  * Grammars' masks have this form (XGrammar's token bitmask, llguidance).
  *
+ * Filters keep the likely tokens of an entry, and the token with the highest
+ * score of those that are kept is drawn. So a filter only removes: a token that
+ * is drawn without filters is drawn with them, if it is kept. Tokens are in the
+ * order of their f32 logits after the mask and before the temperature, the
+ * highest first, and of equal ones the lowest index. In that order each filter
+ * keeps the first tokens:
+ *
+ *   top-k  the first k; 0 keeps all, as does a k above the number of tokens
+ *   top-p  the first, and each token before which the masses sum up to less
+ *          than p times the sum of all; 1 keeps all
+ *   min-p  each token with t >= philox_ln_f32(min_p) (philox/real.h), so one
+ *          that has min_p times the highest probability or more; what is below
+ *          2^-126 keeps all
+ *
+ * With the highest logit M, and 1 / temperature as above, or 1 at temperature
+ * 0, the t and the mass of token v are
+ *
+ *   t(v) = (logit(v) - M) (1 / temperature)     0 where the logit is M
+ *   mass(v) = floor(philox_exp_f32(t(v)) 2^56)
+ *
+ * where the difference and the product are each rounded to f32. Masses are
+ * integers, and compared with p in integers: so a cut does not depend on the
+ * order in which anything is added, and is the same on every device. Beside
+ * +inf only +inf has mass. Tokens that are not allowed, or whose logit is -inf,
+ * are never kept, and the token with the highest logit always is. A p or min_p
+ * that is not in [0, 1]: token -1; -0 is 0. Filters look at the columns of the
+ * call, so a part of a vocabulary is filtered by itself.
+ *
+ * Top-p may look at all tokens, or at those that others have left: see enum
+ * philox_filter_order.
+ *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
@@ -490,12 +521,36 @@ PHILOX_API enum philox_status philox_rows_check(
  * states.
  */
 
+/* The filters that a sample uses; the sum of some. */
+enum philox_filters {
+	PHILOX_FILTER_TOP_K = 1,
+	PHILOX_FILTER_TOP_P = 2,
+	PHILOX_FILTER_MIN_P = 4
+};
+
+/* Of which tokens top-p takes its share; the rest is the same. */
+enum philox_filter_order {
+	/* of all that may be drawn, as FlashInfer's "joint" */
+	PHILOX_FILTER_ORDER_JOINT = 0,
+	/* of those that top-k keeps: top-k, top-p, min-p, as transformers */
+	PHILOX_FILTER_ORDER_KPM = 1,
+	/* of those that both keep: min-p, top-k, top-p, as vLLM */
+	PHILOX_FILTER_ORDER_MKP = 2
+};
+
 /*
  * Logits and the output. Begin with PHILOX_INIT(). All arrays are device memory
  * and have as many entries as the list, or as `count` says; an entry of
- * `allowed` has (first + vocab + 31) / 32 words. Tokens and keys that overlap
+ * `allowed` has (first + vocab + 31) / 32 words. They are read when the kernel
+ * runs: in a captured graph, at each launch. Tokens, keys and cuts that overlap
  * any other array, each other or the table are refused by name: blocks may
  * still read the logits of one entry when the token of another is written.
+ *
+ * A filter is used if its bit is in `filters`. Its value is that of the field,
+ * rounded to f32, or of its array where that is not NULL. cuts[i] becomes the
+ * key of the last token that entry i keeps, in the order of filters: what is
+ * kept are the tokens with philox_sample_order() >= cuts[i]. It is UINT64_MAX
+ * where no token is kept.
  */
 struct philox_sample_desc {
 	size_t size;        /* sizeof(this struct) */
@@ -503,13 +558,22 @@ struct philox_sample_desc {
 	uint32_t dtype; /* enum philox_dtype of the logits: F32, BF16, F16 */
 	uint32_t vocab; /* columns, 1 .. 2^31 - 1 */
 	uint32_t first; /* vocabulary index of column 0 */
-	uint64_t pitch; /* elements from entry to entry, >= vocab */
+	uint32_t filters;          /* enum philox_filters: which are used */
+	uint64_t pitch;            /* elements from entry to entry, >= vocab */
 	double temperature;        /* >= 0, for all entries; ignored if */
 	const float *temperatures; /* this is not NULL: one per entry */
 	const uint32_t *allowed;   /* NULL: all tokens; see above */
 	uint64_t allowed_pitch; /* words from entry to entry; 0: one for all */
+	uint32_t filter_order;  /* enum philox_filter_order */
+	uint32_t top_k;         /* for all entries; ignored if */
+	const uint32_t *top_ks; /* this is not NULL: one per entry */
+	double top_p;           /* 0 .. 1, likewise */
+	const float *top_ps;
+	double min_p; /* 0 .. 1, likewise */
+	const float *min_ps;
 	int32_t *tokens;           /* NULL: not wanted */
 	uint64_t *keys;            /* NULL: not wanted; one is needed */
+	uint64_t *cuts;            /* NULL: not wanted */
 	uint32_t flags;            /* enum philox_rows_flags */
 	uint32_t reserved;         /* 0 */
 };
@@ -608,6 +672,34 @@ PHILOX_API enum philox_status philox_sample_seeds(
 	const struct philox_seed_list *slots,
 	const struct philox_row_list *list,
 	const struct philox_sample_desc *sample);
+
+/*
+ * Return the place of a token in the order of filters, as `cuts` of struct
+ * philox_sample_desc has it: greater where the token comes first.
+ *
+ *   logit  of the token, in f32
+ *   v      its index, below 2^31
+ *
+ * It is the key that a greedy sample gives for the token. A NaN gives
+ * UINT64_MAX, and -inf 0: the place of neither is a key.
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
+PHILOX_FN uint64_t philox_sample_order(float logit, uint32_t v)
+{
+	uint32_t bits = philox_f32_bits(logit);
+	uint32_t magnitude = bits & 0x7fffffffu;
+
+	if (magnitude > 0x7f800000u)
+		return 0xffffffffffffffffULL;
+	if (bits == 0xff800000u)
+		return 0;
+	if (!magnitude)
+		bits = 0; /* -0 equals 0 */
+	bits = bits >> 31 ? ~bits : bits | 0x80000000u;
+	return PHILOX_CAST(uint64_t, bits) << 32 | (0xffffffffu - v);
+}
 
 /*
  * Return the token of a key, or -1 if its row has none.

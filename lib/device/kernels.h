@@ -205,7 +205,10 @@ struct layout_args {
 	X(rows_normal_f32, rows_draw_args, 256)     \
 	X(sample_f32, sample_args, SAMPLE_THREADS)  \
 	X(sample_bf16, sample_args, SAMPLE_THREADS) \
-	X(sample_f16, sample_args, SAMPLE_THREADS)
+	X(sample_f16, sample_args, SAMPLE_THREADS)  \
+	X(filter_f32, sample_args, SAMPLE_THREADS)  \
+	X(filter_bf16, sample_args, SAMPLE_THREADS) \
+	X(filter_f16, sample_args, SAMPLE_THREADS)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -357,6 +360,18 @@ struct rows_draw_args {
 	uint64_t words;
 };
 
+/* What keeps tokens out: for all entries, or where an array is, for each. */
+struct sample_filters {
+	const uint32_t *top_ks;
+	const float *top_ps;
+	const float *min_ps;
+	uint32_t top_k; /* 0: not used */
+	float top_p;    /* 1: not used */
+	float min_p;    /* 0: not used */
+	uint32_t order; /* enum philox_filter_order */
+	uint64_t *cuts; /* or NULL */
+};
+
 /*
  * Samples; with table.control NULL from table.states or, where that is NULL
  * too, from seeds and positions, advancing nothing.
@@ -378,6 +393,7 @@ struct sample_args {
 	uint32_t parts; /* CUDA blocks for an entry, at least 1 */
 	int32_t *tokens;
 	uint64_t *keys;
+	struct sample_filters filters; /* of the kernels that filter */
 };
 
 /* --- kernels: the library's own kernels: their names and arguments -------- */

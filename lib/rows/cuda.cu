@@ -5,7 +5,7 @@
  * loops of lib/rows/host.c call. Those that draw from a table end with
  * end_launch(): see Note [Rows that advance once] in lib/device/kernels.h.
  */
-#include "lib/rows/sample_elements.h"
+#include "lib/rows/filter.h"
 
 /* The thread's number in the grid, and how many there are. */
 static __device__ __forceinline__ uint64_t thread_number(void)
@@ -232,6 +232,19 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 		}                                                              \
 	}                                                                      \
                                                                                \
+	/* -infinity in place of what is not kept. */                          \
+	static __device__ __forceinline__ sample_four_##name kept_##name(      \
+		const sample_row *row, uint32_t quad, sample_four_##name four) \
+	{                                                                      \
+		for (uint32_t i = 0; i < 4; i++)                               \
+			if (!sample_is_kept(row,                               \
+					    sample_widen_##name(four.v[i]),    \
+					    quad * 4 + i))                     \
+				four.v[i] = sample_lowest_##name();            \
+		return four;                                                   \
+	}                                                                      \
+                                                                               \
+	template <int filtered>                                                \
 	static __device__ __forceinline__ sample_best best_of_##name(          \
 		const sample_args *args, const sample_row *row,                \
 		uint32_t entry, uint32_t part)                                 \
@@ -247,7 +260,7 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 		sample_best best = SAMPLE_NO_BEST;                             \
                                                                                \
 		for (uint32_t q = begin; q == begin || q < end; q += step) {   \
-			const sample_four_##name four =                        \
+			sample_four_##name four =                              \
 				sample_##name##_of(args, next, allowed);       \
 			philox_words words = {{0, 0, 0, 0}};                   \
 			const int is_last = q + step >= end;                   \
@@ -259,6 +272,8 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 				allowed = sample_allowed(args, entry,          \
 							 quad + step);         \
 			}                                                      \
+			if (filtered)                                          \
+				four = kept_##name(row, quad, four);           \
 			if (row->inverse != 0.0f)                              \
 				words = philox_draw4(row->state, quad);        \
 			for (int i = 0; i < 4; i++)                            \
@@ -295,8 +310,8 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 				continue;                                      \
 			const sample_row row = *found;                         \
 			if (row.valid)                                         \
-				best = best_of_##name(&args, &row, entry,      \
-						      part)                    \
+				best = best_of_##name<0>(&args, &row, entry,   \
+							 part)                 \
 					       .key;                           \
 			best = block_max(best);                                \
 			if (threadIdx.x == 0)                                  \
@@ -310,3 +325,237 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 	}
 SAMPLE_LIST(SAMPLE_KERNEL)
 #undef SAMPLE_KERNEL
+
+/* --- samples with filters ------------------------------------------------- */
+
+/* Tokens that are few enough to be listed. */
+#define FILTER_FEW 128
+
+/* What a block knows of the filters of its entry; shared by its threads. */
+struct filter_block {
+	filter_buckets buckets;
+	filter_bucket groups[FILTER_GROUPS];
+	uint64_t keys[FILTER_FEW];
+	uint32_t listed;
+	filter_row row;
+	filter entry;
+	filter_search search;
+	filter_work work;
+};
+
+/* All threads of a block learn what thread 0 has written; it may write again. */
+static __device__ __forceinline__ filter_work work_of(const filter_block *block)
+{
+	__syncthreads();
+	const filter_work work = block->work;
+
+	__syncthreads();
+	return work;
+}
+
+static __device__ __forceinline__ void proceed(filter_block *block)
+{
+	if (threadIdx.x == 0)
+		block->work = filter_proceed(&block->entry, &block->row,
+					     &block->search, FILTER_FEW);
+}
+
+/* Thread 0 begins an entry whose greatest key is `first`: of it alone. */
+static __device__ __forceinline__ void
+begin_filters(const sample_args *args, const sample_row *row, uint32_t entry,
+	      uint64_t first, filter_block *block)
+{
+	block->row.most = filter_logit(first);
+	block->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
+	filter_begin(&args->filters, entry, &block->entry);
+	block->search.done = 1;
+}
+
+/* Ends a level whose columns are counted. */
+static __device__ __forceinline__ void end_level(filter_block *block)
+{
+	__syncthreads();
+	if (threadIdx.x < FILTER_GROUPS)
+		block->groups[threadIdx.x] =
+			filter_group(&block->buckets, threadIdx.x);
+	__syncthreads();
+	if (threadIdx.x == 0)
+		filter_level_end(&block->search, &block->row, &block->buckets,
+				 block->groups);
+}
+
+/* Ends a search whose tokens are listed. */
+static __device__ __forceinline__ void end_list(filter_block *block)
+{
+	const uint32_t i = threadIdx.x;
+
+	__syncthreads();
+	if (i < block->listed &&
+	    filter_is_last(&block->search, &block->row, block->keys,
+			   block->listed, i)) {
+		block->search.low = block->keys[i];
+		block->search.done = 1;
+	}
+	__syncthreads();
+}
+
+/* A key of thread 0 for all threads of a block. */
+static __device__ __forceinline__ uint64_t share_key(uint64_t key)
+{
+	__shared__ uint64_t shared;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		shared = key;
+	__syncthreads();
+	return shared;
+}
+
+/*
+ * One block has an entry, and reads its logits once for the highest, once for
+ * each level of a search or list, and once to draw.
+ */
+#define FILTER_KERNEL(name, type)                                              \
+	template <class Take>                                                  \
+	static __device__ __forceinline__ void each_key_##name(                \
+		const sample_args *args, uint32_t entry, Take take)            \
+	{                                                                      \
+		const uint32_t first = sample_first_quad(args);                \
+		const uint32_t quads = sample_quads(args);                     \
+                                                                               \
+		for (uint32_t q = threadIdx.x; q < quads;                      \
+		     q += SAMPLE_THREADS) {                                    \
+			const uint32_t quad = first + q;                       \
+			const sample_four_##name four = sample_##name##_of(    \
+				args, sample_##name##_load(args, entry, quad), \
+				sample_allowed(args, entry, quad));            \
+                                                                               \
+			for (uint32_t i = 0; i < 4; i++)                       \
+				take(sample_key(sample_widen_##name(           \
+							four.v[i]),            \
+						quad * 4 + i));                \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	static __device__ void level_##name(const sample_args *args,           \
+					    uint32_t entry,                    \
+					    filter_block *block)               \
+	{                                                                      \
+		const filter_search search = block->search;                    \
+		const filter_row row = block->row;                             \
+                                                                               \
+		filter_clear(&block->buckets, threadIdx.x, SAMPLE_THREADS);    \
+		__syncthreads();                                               \
+		each_key_##name(args, entry, [&](uint64_t key) {               \
+			if (filter_is_in(&search, key))                        \
+				filter_count(&search, &row, key,               \
+					     &block->buckets);                 \
+		});                                                            \
+		end_level(block);                                              \
+	}                                                                      \
+                                                                               \
+	static __device__ void list_##name(const sample_args *args,            \
+					   uint32_t entry,                     \
+					   filter_block *block)                \
+	{                                                                      \
+		const filter_search search = block->search;                    \
+                                                                               \
+		if (threadIdx.x == 0)                                          \
+			block->listed = 0;                                     \
+		__syncthreads();                                               \
+		each_key_##name(args, entry, [&](uint64_t key) {               \
+			if (filter_is_in(&search, key))                        \
+				block->keys[atomicAdd(&block->listed, 1u)] =   \
+					key;                                   \
+		});                                                            \
+		end_list(block);                                               \
+	}                                                                      \
+                                                                               \
+	static __device__ uint64_t cut_##name(const sample_args *args,         \
+					      const sample_row *row,           \
+					      uint32_t entry, uint64_t first,  \
+					      filter_block *block)             \
+	{                                                                      \
+		filter_work work;                                              \
+                                                                               \
+		if (threadIdx.x == 0)                                          \
+			begin_filters(args, row, entry, first, block);         \
+		proceed(block);                                                \
+		while ((work = work_of(block)) != FILTER_DONE) {               \
+			if (work == FILTER_LIST)                               \
+				list_##name(args, entry, block);               \
+			else                                                   \
+				level_##name(args, entry, block);              \
+			proceed(block);                                        \
+		}                                                              \
+		return block->entry.cut;                                       \
+	}                                                                      \
+                                                                               \
+	/* The least key that is not below a cut, for thread 0. */             \
+	static __device__ uint64_t last_##name(const sample_args *args,        \
+					       uint32_t entry, uint64_t cut)   \
+	{                                                                      \
+		uint64_t last = SAMPLE_NO_TOKEN;                               \
+                                                                               \
+		each_key_##name(args, entry, [&](uint64_t key) {               \
+			last = key >= cut && key < last ? key : last;          \
+		});                                                            \
+		return ~block_max(~last);                                      \
+	}                                                                      \
+                                                                               \
+	/* The key of an entry's token, and the last that it keeps: thread 0's. */ \
+	static __device__ __forceinline__ uint64_t filtered_##name(            \
+		const sample_args *args, sample_row *row, uint32_t entry,      \
+		uint64_t *last)                                                \
+	{                                                                      \
+		__shared__ filter_block block;                                 \
+		sample_row greedy = *row;                                      \
+		filter of_entry;                                               \
+		uint64_t first;                                                \
+                                                                               \
+		if (!filter_begin(&args->filters, entry, &of_entry))           \
+			return SAMPLE_NO_TOKEN;                                \
+		greedy.inverse = 0.0f;                                         \
+		first = share_key(block_max(                                   \
+			best_of_##name<0>(args, &greedy, entry, 0).key));      \
+		if (philox_sample_token(first) < 0 ||                          \
+		    (row->inverse == 0.0f && !args->filters.cuts))             \
+			return first;                                          \
+		row->cut = cut_##name(args, row, entry, first, &block);        \
+		if (args->filters.cuts)                                        \
+			*last = last_##name(args, entry, row->cut);            \
+		if (row->inverse == 0.0f)                                      \
+			return first;                                          \
+		return block_max(best_of_##name<1>(args, row, entry, 0).key);  \
+	}                                                                      \
+                                                                               \
+	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
+		philox_kernel_filter_##name(                                   \
+			__grid_constant__ const sample_args args)              \
+	{                                                                      \
+		const uint64_t launch = sample_launch(&args);                  \
+                                                                               \
+		for (uint32_t i = blockIdx.x; i < (uint32_t)args.list.n;       \
+		     i += gridDim.x) {                                         \
+			const sample_row *found =                              \
+				begin_entry(&args, launch, i);                 \
+			uint64_t best = SAMPLE_NO_TOKEN;                       \
+			uint64_t last = SAMPLE_NO_TOKEN;                       \
+                                                                               \
+			if (!found)                                            \
+				continue;                                      \
+			sample_row row = *found;                               \
+			if (row.valid)                                         \
+				best = filtered_##name(&args, &row, i, &last); \
+			if (threadIdx.x == 0) {                                \
+				filter_end(&args, i, last);                    \
+				sample_end(&args, launch,                      \
+					   sample_others(&args), i, &row,      \
+					   best);                              \
+			}                                                      \
+		}                                                              \
+		if (args.table.control)                                        \
+			end_launch(args.table.control);                        \
+	}
+SAMPLE_LIST(FILTER_KERNEL)
+#undef FILTER_KERNEL

@@ -2,36 +2,15 @@
  * lib/rows/host.c - the kernels of lib/device/kernels.h as plain loops
  *
  * As in lib/kernels/host/host.c each loop runs on the thread of its stream,
- * with arguments of its own. Where the compiler may not assume fused multiply-adds,
- * those that need them come in two versions of the same loop: fmaf() of the C
- * library gives the same bits, only slower. Where there are vectors, draws are
- * made by lib/rows/across.c instead.
+ * with arguments of its own. Where there are vectors, draws are made by
+ * lib/rows/across.c instead. Samples with filters are in lib/rows/filter.c.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
 #include "lib/fill/fill.h"
 #include "lib/fill/simd/tables.h"
 #include "lib/rows/rows.h"
-#include "lib/rows/sample_elements.h"
-
-#define NO_ATTRIBUTE
-
-#if defined(__x86_64__) && !defined(__FMA__)
-#define DEFINE_TWICE(DEFINE, kernel, name, size)                               \
-	DEFINE(static, __attribute__((target("fma"))), run_fma_##kernel, name, \
-	       size)                                                           \
-	DEFINE(static, NO_ATTRIBUTE, run_plain_##kernel, name, size)           \
-	void run_##kernel(const void *args)                                    \
-	{                                                                      \
-		if (__builtin_cpu_supports("fma"))                             \
-			run_fma_##kernel(args);                                \
-		else                                                           \
-			run_plain_##kernel(args);                              \
-	}
-#else
-#define DEFINE_TWICE(DEFINE, kernel, name, size) \
-	DEFINE(, NO_ATTRIBUTE, run_##kernel, name, size)
-#endif
+#include "lib/rows/host.h"
 
 /* --- rows ----------------------------------------------------------------- */
 
@@ -110,11 +89,10 @@ DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, normal_f32, 4)
 
 /* --- samples -------------------------------------------------------------- */
 
-/* The greatest key of an entry's columns, by vectors. */
-static uint64_t best_across(const struct simd_loops *loops, enum kernel kernel,
-			    const struct sample_args *args,
-			    const struct sample_row *row, uint64_t entry,
-			    unsigned size)
+uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
+		       const struct sample_args *args,
+		       const struct sample_row *row, uint64_t entry,
+		       unsigned size)
 {
 	const struct simd_columns columns = {
 		.state = row->state,
@@ -185,7 +163,7 @@ static uint64_t best_across(const struct simd_loops *loops, enum kernel kernel,
 			if (!sample_begin(args, launch, others, i, &row))      \
 				continue;                                      \
 			if (row.valid && loops)                                \
-				best = best_across(                            \
+				best = sample_across(                          \
 					loops, KERNEL_sample_##name, args,     \
 					&row, i, sizeof(logit_type));          \
 			else if (row.valid && row.inverse == 0.0f)             \

@@ -15,15 +15,15 @@ OPTIONS_NO_PADDING(struct philox_sample_desc, reserved);
 
 /* --- checks --------------------------------------------------------------- */
 
-static enum kernel sample_kernel(enum philox_dtype dtype)
+static enum kernel sample_kernel(enum philox_dtype dtype, int filters)
 {
 	switch (dtype) {
 	case PHILOX_DTYPE_F32:
-		return KERNEL_sample_f32;
+		return filters ? KERNEL_filter_f32 : KERNEL_sample_f32;
 	case PHILOX_DTYPE_BF16:
-		return KERNEL_sample_bf16;
+		return filters ? KERNEL_filter_bf16 : KERNEL_sample_bf16;
 	case PHILOX_DTYPE_F16:
-		return KERNEL_sample_f16;
+		return filters ? KERNEL_filter_f16 : KERNEL_sample_f16;
 	default:
 		return KERNEL_NONE;
 	}
@@ -33,7 +33,8 @@ static enum philox_status check_dtype(const struct philox_sample_desc *sample)
 {
 	enum philox_status status = fill_check_dtype("sample", sample->dtype);
 
-	if (status != PHILOX_OK || sample_kernel(sample->dtype) != KERNEL_NONE)
+	if (status != PHILOX_OK ||
+	    sample_kernel(sample->dtype, 0) != KERNEL_NONE)
 		return status;
 	return status_set(PHILOX_ERROR_INVALID,
 			  "sample: dtype of logits is %s, not f32, bf16 or f16",
@@ -105,6 +106,75 @@ static enum philox_status check_allowed(const struct philox_sample_desc *sample,
 				 sample->allowed_pitch, PHILOX_DTYPE_U32);
 }
 
+/* Of a filter: its value for all entries and its array, one of them unused. */
+static enum philox_status check_filter(const struct philox_sample_desc *sample,
+				       uint32_t filter, const char *name,
+				       double value, const char *array_name,
+				       const void *array)
+{
+	if (!(sample->filters & filter) && (array || value != 0))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: %s is given, but its filter is not "
+				  "in filters (0x%" PRIx32 ")",
+				  array ? array_name : name, sample->filters);
+	if (!array || !(sample->filters & filter))
+		return PHILOX_OK;
+	return fill_check_array("sample", array_name, array,
+				filter == PHILOX_FILTER_TOP_K
+					? PHILOX_DTYPE_U32
+					: PHILOX_DTYPE_F32);
+}
+
+static enum philox_status check_share(const char *name, double value,
+				      const void *array)
+{
+	if (array || (value >= 0 && value <= 1))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "sample: %s is %g, not in [0, 1]", name, value);
+}
+
+static enum philox_status check_order(const struct philox_sample_desc *sample)
+{
+	const uint32_t known =
+		PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
+
+	if (sample->filters & ~known)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: filters is 0x%" PRIx32
+				  ", with bits that enum philox_filters lacks",
+				  sample->filters);
+	if (sample->filter_order > PHILOX_FILTER_ORDER_MKP)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: filter_order is %" PRIu32
+				  ", not in enum philox_filter_order",
+				  sample->filter_order);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_filters(const struct philox_sample_desc *s)
+{
+	enum philox_status status = check_order(s);
+
+	if (status == PHILOX_OK)
+		status = check_filter(s, PHILOX_FILTER_TOP_K, "top_k", s->top_k,
+				      "top_ks", s->top_ks);
+	if (status == PHILOX_OK)
+		status = check_filter(s, PHILOX_FILTER_TOP_P, "top_p", s->top_p,
+				      "top_ps", s->top_ps);
+	if (status == PHILOX_OK)
+		status = check_filter(s, PHILOX_FILTER_MIN_P, "min_p", s->min_p,
+				      "min_ps", s->min_ps);
+	if (status == PHILOX_OK)
+		status = check_share("top_p", s->top_p, s->top_ps);
+	if (status == PHILOX_OK)
+		status = check_share("min_p", s->min_p, s->min_ps);
+	if (status == PHILOX_OK && s->cuts)
+		status = fill_check_array("sample", "cuts", s->cuts,
+					  PHILOX_DTYPE_U64);
+	return status;
+}
+
 static enum philox_status check_sample_arrays(
 	const struct philox_sample_desc *sample, uint64_t n)
 {
@@ -137,6 +207,8 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 		status = check_temperature(sample);
 	if (status == PHILOX_OK)
 		status = check_allowed(sample, n);
+	if (status == PHILOX_OK)
+		status = check_filters(sample);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
@@ -185,6 +257,19 @@ static void add_source(struct rows_arrays *arrays,
 	rows_arrays_add_list(arrays, &args->list);
 }
 
+static void add_filters(struct rows_arrays *arrays,
+			const struct sample_filters *filters, uint64_t n)
+{
+	rows_arrays_read(arrays, "sample: top_ks", filters->top_ks, n,
+			 sizeof(*filters->top_ks));
+	rows_arrays_read(arrays, "sample: top_ps", filters->top_ps, n,
+			 sizeof(*filters->top_ps));
+	rows_arrays_read(arrays, "sample: min_ps", filters->min_ps, n,
+			 sizeof(*filters->min_ps));
+	rows_arrays_written(arrays, "sample: cuts", filters->cuts, n,
+			    sizeof(*filters->cuts));
+}
+
 static void add_arrays(struct rows_arrays *arrays,
 		       const struct sample_args *args, enum philox_dtype dtype)
 {
@@ -208,6 +293,7 @@ static void add_arrays(struct rows_arrays *arrays,
 			.size = allowed_words(args->first, args->vocab) *
 				sizeof(*args->allowed),
 			.pitch = args->allowed_pitch * sizeof(*args->allowed)});
+	add_filters(arrays, &args->filters, n);
 	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
 	rows_arrays_written(arrays, "sample: keys", args->keys, n,
@@ -215,6 +301,23 @@ static void add_arrays(struct rows_arrays *arrays,
 }
 
 /* --- samples -------------------------------------------------------------- */
+
+/* What is not used keeps all. */
+static void set_filters(struct sample_filters *filters,
+			const struct philox_sample_desc *sample)
+{
+	const uint32_t used = sample->filters;
+
+	filters->top_ks = sample->top_ks;
+	filters->top_ps = sample->top_ps;
+	filters->min_ps = sample->min_ps;
+	filters->top_k = sample->top_k;
+	filters->top_p =
+		used & PHILOX_FILTER_TOP_P ? (float)sample->top_p : 1.0f;
+	filters->min_p = (float)sample->min_p;
+	filters->order = sample->filter_order;
+	filters->cuts = sample->cuts;
+}
 
 static void set_args(struct sample_args *args,
 		     const struct philox_sample_desc *sample)
@@ -230,17 +333,19 @@ static void set_args(struct sample_args *args,
 	args->allowed_pitch = sample->allowed ? sample->allowed_pitch : 0;
 	args->tokens = sample->tokens;
 	args->keys = sample->keys;
+	set_filters(&args->filters, sample);
 }
 
 /*
  * How many CUDA blocks share an entry: one without a table, since there is no
- * place to combine their keys; no block has less than a quad for each thread.
+ * place to combine their keys, and one with filters; no block has less than a
+ * quad for each thread.
  */
-static uint32_t count_parts(const struct sample_args *args)
+static uint32_t count_parts(const struct sample_args *args, int filters)
 {
 	uint32_t most = (args->vocab - 1) / (4 * SAMPLE_THREADS) + 1, parts;
 
-	if (!args->table.control || !args->list.n ||
+	if (filters || !args->table.control || !args->list.n ||
 	    args->list.n > SAMPLE_SHARED_MAX)
 		return 1;
 	parts = (uint32_t)(SAMPLE_BLOCKS / args->list.n);
@@ -248,16 +353,18 @@ static uint32_t count_parts(const struct sample_args *args)
 }
 
 static struct kernel_call make_call(struct sample_args *args,
-				    enum philox_dtype dtype,
+				    const struct philox_sample_desc *sample,
 				    const struct kernel_arrays *of_caller)
 {
-	args->parts = count_parts(args);
-	return (struct kernel_call){.kernel = sample_kernel(dtype),
-				    .args = args,
-				    .size = sizeof(*args),
-				    .work = args->list.n * args->parts *
-					    SAMPLE_THREADS,
-				    .arrays = of_caller};
+	const int filters = sample->filters || sample->cuts;
+
+	args->parts = count_parts(args, filters);
+	return (struct kernel_call){
+		.kernel = sample_kernel(sample->dtype, filters),
+		.args = args,
+		.size = sizeof(*args),
+		.work = args->list.n * args->parts * SAMPLE_THREADS,
+		.arrays = of_caller};
 }
 
 /*
@@ -278,7 +385,7 @@ static enum philox_status prepare(const struct philox_sample_desc *sample,
 	if (args->list.n)
 		add_arrays(arrays, args, sample->dtype);
 	rows_arrays_list(arrays, of_caller);
-	*call = make_call(args, sample->dtype, of_caller);
+	*call = make_call(args, sample, of_caller);
 	return args->list.n ? rows_arrays_check(arrays) : PHILOX_OK;
 }
 

@@ -20,6 +20,7 @@ struct sample_row {
 	struct philox_state state;
 	float inverse; /* 1 / temperature; 0: greedy */
 	int valid;     /* 0: the entry has no token */
+	uint64_t cut; /* columns whose logit has a key below it are not drawn */
 };
 
 /* --- scores --------------------------------------------------------------- */
@@ -27,17 +28,7 @@ struct sample_row {
 /* sample_key() is the place of a column in the order of philox/rows.h. */
 PHILOX_FN uint64_t sample_key(float score, uint32_t index)
 {
-	uint32_t bits = philox_f32_bits(score);
-	uint32_t magnitude = bits & 0x7fffffffu;
-
-	if (magnitude > 0x7f800000u)
-		return SAMPLE_NO_TOKEN;
-	if (bits == 0xff800000u)
-		return 0;
-	if (!magnitude)
-		bits = 0; /* -0 equals 0 */
-	bits = bits >> 31 ? ~bits : bits | 0x80000000u;
-	return (uint64_t)bits << 32 | (0xffffffffu - index);
+	return philox_sample_order(score, index);
 }
 
 /*
@@ -50,6 +41,13 @@ PHILOX_FN float sample_score(const struct sample_row *row, float logit,
 	if (row->inverse == 0.0f)
 		return logit;
 	return philox_multiply_add(logit, row->inverse, noise);
+}
+
+/* sample_is_kept() says whether the filters of an entry keep a column. */
+PHILOX_FN int sample_is_kept(const struct sample_row *row, float logit,
+			     uint32_t v)
+{
+	return sample_key(logit, v) >= row->cut;
 }
 
 /* sample_noise() returns the noise of column v, whose word is w. */
@@ -133,6 +131,7 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 	row->valid = 0;
 	row->index = ROWS_NONE;
 	row->inverse = 0.0f;
+	row->cut = 0;
 	row->state.seed = 0;
 	row->state.offset = 0;
 	if (index == ROWS_NONE)
@@ -227,6 +226,13 @@ PHILOX_FN uint32_t sample_allowed(const struct sample_args *args,
 		return 15;
 	return args->allowed[entry * args->allowed_pitch + quad / 8] >>
 	       quad % 8 * 4;
+}
+
+/* sample_place() returns the key of a column's logit: 0 where not allowed. */
+PHILOX_FN uint64_t sample_place(const struct sample_args *args, uint64_t entry,
+				float logit, uint32_t v)
+{
+	return sample_is_allowed(args, entry, v) ? sample_key(logit, v) : 0;
 }
 
 PHILOX_FN float sample_widen_f32(float logit)
@@ -367,7 +373,8 @@ PHILOX_FN void sample_take(const struct sample_row *row, float logit,
 			float logit = sample_widen_##name(four.v[i]);          \
 			uint32_t v = quad * 4 + i, w = words.w[i];             \
                                                                                \
-			if (sample_may_win(row, logit, w, best->most))         \
+			if (sample_may_win(row, logit, w, best->most) &&       \
+			    sample_is_kept(row, logit, v))                     \
 				sample_take(row, logit,                        \
 					    sample_noise(row, v, w), v, best); \
 		}                                                              \

@@ -43,6 +43,7 @@ extern uint64_t seed;
 extern const uint16_t *logits;
 extern int32_t *tokens;
 extern const uint32_t *grammar, *row_of_entry, *step_of_entry, *kept;
+extern const float *of_entry;
 extern uint32_t n_requests, k;
 
 /* doc/runners.md */

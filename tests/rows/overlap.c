@@ -47,6 +47,11 @@ static void open_scene(struct fixture *f, struct scene *s)
 						.temperatures = part(s, 4),
 						.allowed = part(s, 10),
 						.allowed_pitch = 1,
+						.filters = 7,
+						.top_ks = part(s, 11),
+						.top_ps = part(s, 12),
+						.min_ps = part(s, 13),
+						.cuts = part(s, 14),
 						.tokens = part(s, 5),
 						.keys = part(s, 6),
 						.flags = PHILOX_ROWS_KEEP};
@@ -102,7 +107,11 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 		     {3, "sample: logits/sample: tokens"},
 		     {4, "sample: temperatures/sample: tokens"},
 		     {6, "sample: tokens/sample: keys"},
-		     {10, "sample: allowed/sample: tokens"}};
+		     {10, "sample: allowed/sample: tokens"},
+		     {11, "sample: top_ks/sample: tokens"},
+		     {12, "sample: top_ps/sample: tokens"},
+		     {13, "sample: min_ps/sample: tokens"},
+		     {14, "sample: cuts/sample: tokens"}};
 	struct scene good, bad;
 
 	open_scene(f, &good);

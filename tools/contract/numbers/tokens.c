@@ -192,6 +192,76 @@ static void sample_masked(struct contract *c, struct site *site)
 	}
 }
 
+/* --- filters -------------------------------------------------------------- */
+
+/* Parameters of each entry; some entries are greedy, or keep all, or are bad. */
+static void make_filters(struct contract *c, struct site *site,
+			 struct philox_sample_desc *sample)
+{
+	static const uint32_t ks[] = {0, 1, 40, 700, 5000, 0xffffffffu};
+	static const float temperatures[] = {1, 0.7f, 0, 0.05f, 8, -1, 1};
+	static const float ps[] = {1, 0, 0.5f, 0.9f, 0.999f, 0.3f, 2};
+	static const float ms[] = {0, 0.05f, 1e-4f, 0, 1};
+	uint32_t k[MANY];
+	float t[MANY], p[MANY], m[MANY];
+	void *memory[5];
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		k[i] = ks[site_word(21, i) % 6];
+		t[i] = temperatures[site_word(22, i) % 7];
+		p[i] = ps[site_word(23, i) % 7];
+		m[i] = ms[site_word(24, i) % 5];
+	}
+	EXPECT_PART(site_upload(c, site, k, sizeof(k), &memory[0]));
+	EXPECT_PART(site_upload(c, site, t, sizeof(t), &memory[1]));
+	EXPECT_PART(site_upload(c, site, p, sizeof(p), &memory[2]));
+	EXPECT_PART(site_upload(c, site, m, sizeof(m), &memory[3]));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &memory[4]));
+	sample->top_ks = memory[0];
+	sample->temperatures = memory[1];
+	sample->top_ps = memory[2];
+	sample->min_ps = memory[3];
+	sample->cuts = memory[4];
+	sample->filters =
+		PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
+}
+
+/* All kinds of filters, logits that are few (ties) or any, and a mask. */
+static void sample_filtered(struct contract *c, struct site *site)
+{
+	static const enum philox_dtype dtypes[] = {
+		PHILOX_DTYPE_F32, PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16};
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample_desc sample = {
+		.size = sizeof(sample), .vocab = LOGITS - 4, .pitch = LOGITS};
+	void *logits[2], *allowed, *keys, *tokens;
+	struct philox_row_list list;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &allowed));
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits[0]));
+	make_logits(bits, 0x80f080f0u, 0x3f803f80u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits[1]));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	EXPECT_PART(make_filters(c, site, &sample));
+	sample.keys = keys;
+	sample.tokens = tokens;
+	for (uint32_t i = 0; i < 9; i++) {
+		sample.dtype = dtypes[i % 3];
+		sample.logits = (const char *)logits[i != 0] + i / 3 * 4;
+		sample.filter_order = i / 3;
+		sample.allowed = i % 4 ? NULL : allowed;
+		sample.first = i * 5;
+		list.count = i < 3 ? LOGIT_ROWS : 7;
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
+					     &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+		EXPECT_PART(site_note_memory(c, site, sample.cuts, MANY * 8));
+	}
+}
+
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -299,6 +369,8 @@ const struct contract_check contract_tokens[] = {
 	 .on_both = sample_small},
 	{"masked tokens are not sampled, as on the host",
 	 .on_both = sample_masked},
+	{"what filters keep, and what is drawn of it, are the host's",
+	 .on_both = sample_filtered},
 	{"replays sample what eager calls would", .on_both = replay_samples},
 	{"tokens of seeds, and at steps, are the host's",
 	 .on_both = sample_seeds},

@@ -1,0 +1,582 @@
+/*
+ * tests/rows/filters.c - which tokens filters keep, and what is drawn of them
+ *
+ * The oracle of what is kept is tests/rows/filters.py, the law in integers and
+ * fractions; its answers are in filters.txt: how many are kept, and the last.
+ * The token is the best score of those that are kept, with the noise of
+ * philox_gumbel_at().
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <philox/rows.h>
+#include "lib/base/base.h"
+#include "lib/rows/filter.h"
+#include "tests/support/support.h"
+
+enum { LISTED = 64 };
+
+/* A line of filters.txt, and what it stands for. */
+struct known {
+	uint32_t kind, seed, vocab, first, mask, order, filters, k;
+	enum philox_dtype dtype;
+	float temperature, p, m;
+	uint32_t kept;
+	int64_t last;
+	uint32_t listed[LISTED]; /* logits of kind 7 */
+	float *logits;
+	uint32_t *allowed; /* of the whole vocabulary; NULL: all */
+};
+
+/* --- rows of logits ------------------------------------------------------- */
+
+static uint32_t next(uint32_t *x)
+{
+	*x = *x * 1664525u + 1013904223u;
+	return *x >> 8;
+}
+
+static uint32_t below(uint32_t *x, uint32_t n)
+{
+	return (uint32_t)((uint64_t)next(x) * n >> 24);
+}
+
+/* About normal; few enough digits for the dtype. */
+static float bell(uint32_t *x, enum philox_dtype dtype)
+{
+	uint32_t sum = next(x);
+
+	for (int i = 0; i < 3; i++)
+		sum += next(x);
+	return dtype == PHILOX_DTYPE_F16
+		       ? (float)((int)(sum >> 15) - (1 << 10)) * 0x1p-8f
+		       : (float)((int)(sum >> 4) - (1 << 21)) * 0x1p-19f;
+}
+
+static float tie(uint32_t *x)
+{
+	return (float)below(x, 192) / 16 - 6;
+}
+
+static float logit_of(const struct known *of, uint32_t c, uint32_t *x)
+{
+	float logit;
+
+	switch (of->kind) {
+	case 0:
+		return 3;
+	case 1:
+		return tie(x);
+	case 2:
+		return bell(x, of->dtype);
+	case 3:
+		logit = bell(x, of->dtype);
+		return below(x, 64) ? logit - 16 : logit + 16;
+	case 4:
+		return below(x, 100) ? -INFINITY : (float)below(x, 8) / 4;
+	case 5:
+		return bell(x, of->dtype) * 64;
+	case 6:
+		switch (below(x, 40)) {
+		case 0:
+			return INFINITY;
+		case 1:
+			return -INFINITY;
+		default:
+			return tie(x);
+		}
+	default:
+		return philox_f32_from_bits(of->listed[c]);
+	}
+}
+
+static uint32_t is_allowed(const struct known *of, uint32_t v, uint32_t *x)
+{
+	switch (of->mask) {
+	case 1:
+		return below(x, 2);
+	case 2:
+		return below(x, 20) == 0;
+	case 3:
+		return 0;
+	default:
+		return v % 32 == 31;
+	}
+}
+
+/* With the digits of a bf16. Apart: inlined, gcc 12 leaves it out. */
+static __attribute__((noinline)) float truncated(float x)
+{
+	return philox_bf16_to_f32((uint16_t)(philox_f32_bits(x) >> 16));
+}
+
+static void make_row(struct known *of)
+{
+	const uint32_t words = (of->first + of->vocab - 1) / 32 + 1;
+	uint32_t x = of->seed;
+
+	of->logits = malloc(of->vocab * sizeof(*of->logits));
+	of->allowed = of->mask ? calloc(words, sizeof(*of->allowed)) : NULL;
+	for (uint32_t c = 0; c < of->vocab; c++) {
+		const float logit = logit_of(of, c, &x);
+
+		of->logits[c] = of->dtype == PHILOX_DTYPE_BF16
+					? truncated(logit)
+					: logit;
+	}
+	for (uint32_t v = of->first; of->mask && v < of->first + of->vocab; v++)
+		of->allowed[v / 32] |= is_allowed(of, v, &x) << v % 32;
+}
+
+static void free_row(struct known *of)
+{
+	free(of->logits);
+	free(of->allowed);
+}
+
+/* --- what is kept --------------------------------------------------------- */
+
+/* The logit of a column that may be drawn, or -infinity. */
+static float logit_in(const struct known *of, uint32_t c)
+{
+	const uint32_t v = of->first + c;
+
+	return of->allowed && !(of->allowed[v / 32] >> v % 32 & 1)
+		       ? -INFINITY
+		       : of->logits[c];
+}
+
+/* Whether column c is kept, if column `last` is the last that is. */
+static int is_kept(const struct known *of, uint32_t c, uint32_t last)
+{
+	const float x = logit_in(of, c), least = logit_in(of, last);
+
+	return x > least || (x == least && c <= last);
+}
+
+static int32_t token_of(const struct known *of, struct philox_state state)
+{
+	const uint32_t last = (uint32_t)(of->last - of->first);
+	const int greedy = of->temperature < 0x1p-100f;
+	float best = -INFINITY;
+	int32_t token = -1;
+
+	for (uint32_t c = 0; of->kept && c < of->vocab; c++) {
+		const uint32_t v = of->first + c;
+		float score = logit_in(of, c);
+
+		if (!is_kept(of, c, last))
+			continue;
+		if (!greedy)
+			score = fmaf(score, 1 / of->temperature,
+				     philox_gumbel_at(state, v));
+		if (score > best) {
+			best = score;
+			token = (int32_t)v;
+		}
+	}
+	return token;
+}
+
+/* --- what is sampled ------------------------------------------------------ */
+
+/* Device memory of one call. */
+struct memory {
+	struct philox_state state;
+	uint64_t cut;
+	uint32_t k;
+	float temperature, p, m;
+	int32_t token;
+};
+
+static uint16_t to_f16(float x)
+{
+	int e;
+	float m = frexpf(fabsf(x), &e);
+	uint16_t sign = signbit(x) ? 0x8000 : 0;
+
+	if (isnan(x))
+		return 0x7e00;
+	if (isinf(x) || x == 0)
+		return (uint16_t)(sign | (isinf(x) ? 0x7c00 : 0));
+	return (uint16_t)(sign | ((uint32_t)(e + 14) << 10) |
+			  ((uint32_t)ldexpf(m, 11) - 1024));
+}
+
+/* Memory of one case: the fixture's is for few arrays. */
+static void *make(struct fixture *f, size_t size)
+{
+	void *memory = NULL;
+
+	OK(philox_memory_alloc(f->device, size, &memory));
+	return memory;
+}
+
+static void *logits_of(struct fixture *f, const struct known *of)
+{
+	const int is_f32 = of->dtype == PHILOX_DTYPE_F32;
+	uint16_t *narrow = make(f, of->vocab * (is_f32 ? 4 : 2));
+
+	if (is_f32)
+		return memcpy(narrow, of->logits, of->vocab * 4);
+	for (uint32_t c = 0; c < of->vocab; c++)
+		narrow[c] =
+			of->dtype == PHILOX_DTYPE_BF16
+				? (uint16_t)(philox_f32_bits(of->logits[c]) >>
+					     16)
+				: to_f16(of->logits[c]);
+	return narrow;
+}
+
+static struct philox_sample_desc describe(struct fixture *f,
+					  const struct known *of,
+					  struct memory *memory)
+{
+	*memory = (struct memory){.state = {of->seed, 4 * of->vocab},
+				  .k = of->k,
+				  .temperature = of->temperature,
+				  .p = of->p,
+				  .m = of->m};
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits_of(f, of),
+		.dtype = of->dtype,
+		.vocab = of->vocab,
+		.first = of->first,
+		.pitch = of->vocab,
+		.temperatures = &memory->temperature,
+		.filters = of->filters,
+		.filter_order = of->order,
+		.top_ks = of->filters & PHILOX_FILTER_TOP_K ? &memory->k : NULL,
+		.top_ps = of->filters & PHILOX_FILTER_TOP_P ? &memory->p : NULL,
+		.min_ps = of->filters & PHILOX_FILTER_MIN_P ? &memory->m : NULL,
+		.tokens = &memory->token,
+		.cuts = &memory->cut};
+}
+
+static uint32_t count_kept(const struct known *of, uint64_t cut)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < of->vocab; c++)
+		n += philox_sample_order(logit_in(of, c), of->first + c) >= cut;
+	return n;
+}
+
+static void is_known(const struct known *of, const struct memory *memory,
+		     int line, const char *set)
+{
+	cr_assert_eq(memory->token, token_of(of, memory->state),
+		     "line %d, %s: token %d, not %d", line, set, memory->token,
+		     token_of(of, memory->state));
+	if (!of->kept) {
+		cr_assert_eq(memory->cut, UINT64_MAX, "line %d, %s", line, set);
+		return;
+	}
+	cr_assert_eq(0xffffffff - (uint32_t)memory->cut, of->last,
+		     "line %d, %s: the last is %u, not %d", line, set,
+		     0xffffffff - (uint32_t)memory->cut, (int)of->last);
+	cr_assert_eq(count_kept(of, memory->cut), of->kept,
+		     "line %d, %s: keeps %u, not %u", line, set,
+		     count_kept(of, memory->cut), of->kept);
+}
+
+static void check_known(struct fixture *f, const struct known *of,
+			struct memory *memory, int line)
+{
+	struct philox_sample_desc sample = describe(f, of, memory);
+	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
+	void *allowed = of->allowed ? make(f, words * 4) : NULL;
+
+	if (allowed)
+		sample.allowed = memcpy(allowed, of->allowed, words * 4);
+	FOR_EACH_SIMD(simd)
+	{
+		memory->token = 12345;
+		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
+					&sample));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		is_known(of, memory, line, simd_name(simd));
+	}
+	OK(philox_memory_free(f->device, allowed));
+	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample.logits));
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+static float bits_of(const char *hex)
+{
+	return philox_f32_from_bits((uint32_t)strtoul(hex, NULL, 16));
+}
+
+static void read_known(char *line, struct known *of)
+{
+	char dtype[8], t[16], p[16], m[16];
+	int at, last;
+
+	cr_assert_eq(sscanf(line,
+			    "%u %7s %u %u %u %u %15s %u %u %u %15s %15s %u "
+			    "%d%n",
+			    &of->kind, dtype, &of->seed, &of->vocab, &of->first,
+			    &of->mask, t, &of->order, &of->filters, &of->k, p,
+			    m, &of->kept, &last, &at),
+		     14, "%s", line);
+	of->dtype = !strcmp(dtype, "f32")    ? PHILOX_DTYPE_F32
+		    : !strcmp(dtype, "bf16") ? PHILOX_DTYPE_BF16
+					     : PHILOX_DTYPE_F16;
+	of->temperature = bits_of(t);
+	of->p = bits_of(p);
+	of->m = bits_of(m);
+	of->last = last;
+	line += at;
+	for (uint32_t c = 0; of->kind == 7 && c < of->vocab; c++) {
+		cr_assert_lt(c, (uint32_t)LISTED);
+		of->listed[c] = (uint32_t)strtoul(line, &line, 16);
+	}
+}
+
+PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
+{
+	struct memory *memory = make_memory(f, sizeof(*memory));
+	FILE *file = fopen("tests/rows/filters.txt", "r");
+	char line[4096];
+	int n = 0, rows = 0;
+
+	cr_assert(file);
+	for (; fgets(line, sizeof(line), file); n++) {
+		static struct known known;
+
+		if (line[0] == '#')
+			continue;
+		read_known(line, &known);
+		make_row(&known);
+		check_known(f, &known, memory, n + 1);
+		free_row(&known);
+		rows++;
+	}
+	fclose(file);
+	cr_assert_gt(rows, 700);
+}
+
+/* --- whole calls ---------------------------------------------------------- */
+
+enum { VOCAB = 700, ENTRIES = 30 };
+
+static struct philox_rows *make_rows(struct fixture *f)
+{
+	struct philox_rows_desc options = {
+		.size = sizeof(options), .name = "a", .count = ENTRIES};
+	struct philox_rows *rows;
+
+	OK(philox_rows_create(f->context, &options, &rows));
+	return rows;
+}
+
+static struct philox_sample_desc new_sample(struct fixture *f)
+{
+	float *logits = make_memory(f, ENTRIES * VOCAB * sizeof(*logits));
+	uint32_t x = 5;
+
+	for (uint32_t i = 0; i < ENTRIES * VOCAB; i++)
+		logits[i] = bell(&x, PHILOX_DTYPE_F32);
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = VOCAB,
+		.pitch = VOCAB,
+		.temperature = 1,
+		.tokens = make_memory(f, ENTRIES * sizeof(int32_t)),
+		.flags = PHILOX_ROWS_KEEP};
+}
+
+static void sample(struct fixture *f, struct philox_rows *rows,
+		   const struct philox_sample_desc *sample)
+{
+	OK(philox_sample_rows(rows, f->stream, NULL, sample));
+	OK(philox_stream_synchronize(f->device, f->stream));
+}
+
+/* Filters of all kinds, of entries that are greedy, filtered or neither. */
+static void add_filters(struct fixture *f, struct philox_sample_desc *s)
+{
+	static const float temperatures[] = {1, 0, 0.6f, 3};
+	uint32_t *k = make_memory(f, ENTRIES * 4);
+	float *t = make_memory(f, ENTRIES * 4);
+	float *p = make_memory(f, ENTRIES * 4);
+	float *m = make_memory(f, ENTRIES * 4);
+
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		t[i] = temperatures[i % 4];
+		k[i] = i % 5 ? i * 7 : 0;
+		p[i] = i % 3 ? 1 - (float)i / 80 : 1;
+		m[i] = i % 7 == 1 ? 0.01f : 0;
+	}
+	s->filters =
+		PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
+	s->temperatures = t;
+	s->top_ks = k;
+	s->top_ps = p;
+	s->min_ps = m;
+	s->cuts = make_memory(f, ENTRIES * sizeof(*s->cuts));
+}
+
+PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
+{
+	struct philox_rows *rows = make_rows(f);
+	struct philox_sample_desc s = new_sample(f), plain = s;
+	const float *logits = s.logits;
+	uint32_t same = 0, others = 0;
+
+	add_filters(f, &s);
+	plain.temperatures = s.temperatures;
+	plain.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
+	s.flags = 0; /* the next round has other numbers */
+	for (int round = 0; round < 40; round++) {
+		sample(f, rows, &plain);
+		sample(f, rows, &s);
+		for (uint32_t i = 0; i < ENTRIES; i++) {
+			int32_t v = plain.tokens[i];
+			int kept = philox_sample_order(
+					   logits[i * VOCAB + (uint32_t)v],
+					   (uint32_t)v) >= s.cuts[i];
+
+			cr_assert_eq(kept, s.tokens[i] == v, "entry %u", i);
+			same += (uint32_t)kept;
+			others += (uint32_t)!kept;
+		}
+	}
+	cr_assert_gt(same, 400u);
+	cr_assert_gt(others, 200u);
+}
+
+PROMISE(filters, advance_rows_by_4_whatever_they_keep)
+{
+	struct philox_rows *rows = make_rows(f);
+	struct philox_sample_desc s = new_sample(f);
+	struct philox_state states[ENTRIES];
+
+	add_filters(f, &s);
+	((float *)(uintptr_t)s.top_ps)[3] = 2; /* token -1 */
+	s.flags = 0;
+	for (uint64_t round = 1; round < 4; round++) {
+		sample(f, rows, &s);
+		OK(philox_rows_get(rows, f->stream, 0, ENTRIES, states));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			cr_assert_eq(states[i].offset, 4 * round);
+		cr_assert_eq(s.tokens[3], -1);
+		cr_assert_eq(s.cuts[3], UINT64_MAX);
+	}
+}
+
+/* A value for all entries is that value for each. */
+PROMISE(filters, may_be_the_same_for_all_entries)
+{
+	struct philox_rows *rows = make_rows(f);
+	struct philox_sample_desc s = new_sample(f), each = s;
+
+	add_filters(f, &each);
+	each.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
+	each.temperatures = NULL;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		((uint32_t *)(uintptr_t)each.top_ks)[i] = 90;
+		((float *)(uintptr_t)each.top_ps)[i] = 0.7f;
+		((float *)(uintptr_t)each.min_ps)[i] = 0.02f;
+	}
+	s.cuts = make_memory(f, ENTRIES * sizeof(*s.cuts));
+	s.filters = each.filters;
+	s.top_k = 90;
+	s.top_p = 0.7;
+	s.min_p = 0.02;
+	for (uint32_t order = 0; order < 3; order++) {
+		s.filter_order = each.filter_order = order;
+		sample(f, rows, &s);
+		sample(f, rows, &each);
+		cr_assert(!memcmp(s.tokens, each.tokens, ENTRIES * 4));
+		cr_assert(!memcmp(s.cuts, each.cuts, ENTRIES * 8));
+	}
+}
+
+/* Servers change them between launches of one graph. */
+PROMISE(filters, of_a_captured_call_are_read_at_each_launch)
+{
+	struct philox_rows *rows = make_rows(f);
+	struct philox_sample_desc s = new_sample(f), eager = s;
+	uint32_t *k;
+	philox_native_graph graph;
+	philox_native_exec exec;
+
+	add_filters(f, &s);
+	k = (uint32_t *)(uintptr_t)s.top_ks;
+	eager = s;
+	eager.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
+	eager.cuts = make_memory(f, ENTRIES * sizeof(*s.cuts));
+	OK(philox_stream_begin_capture(f->device, f->stream,
+				       PHILOX_CAPTURE_GLOBAL));
+	OK(philox_sample_rows(rows, f->stream, NULL, &s));
+	OK(philox_stream_end_capture(f->device, f->stream, &graph));
+	OK(philox_native_graph_instantiate(f->device, graph, &exec));
+	for (uint32_t round = 1; round < 10; round++) {
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			k[i] = 1 + i % round;
+		OK(philox_native_exec_launch(f->device, f->stream, exec));
+		sample(f, rows, &eager);
+		cr_assert(!memcmp(s.tokens, eager.tokens, ENTRIES * 4));
+		cr_assert(!memcmp(s.cuts, eager.cuts, ENTRIES * 8));
+	}
+	OK(philox_native_exec_destroy(f->device, exec));
+	OK(philox_native_graph_destroy(f->device, graph));
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+static void refuses(struct fixture *f, struct philox_rows *rows,
+		    struct philox_sample_desc bad, const char *names)
+{
+	uint64_t launches = philox_device_call_count(f->device, "launch");
+
+	FAILS(philox_sample_rows(rows, f->stream, NULL, &bad),
+	      PHILOX_ERROR_INVALID);
+	NAMES(names);
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), launches);
+}
+
+PROMISE(filters, that_are_mistaken_are_named_before_the_device_is_called)
+{
+	struct philox_rows *rows = make_rows(f);
+	const struct philox_sample_desc good = new_sample(f);
+	struct philox_sample_desc bad = good;
+
+	bad.filters = 8;
+	refuses(f, rows, bad, "sample: filters is 0x8, with bits that");
+	bad = good;
+	bad.filter_order = 3;
+	refuses(f, rows, bad, "sample: filter_order is 3, not in");
+	bad = good;
+	bad.top_k = 4;
+	refuses(f, rows, bad, "sample: top_k is given, but its filter is not");
+	bad = good;
+	bad.top_p = 0.5;
+	bad.filters = PHILOX_FILTER_TOP_K;
+	refuses(f, rows, bad, "sample: top_p is given, but its filter is not");
+	bad = good;
+	bad.min_ps = good.logits;
+	refuses(f, rows, bad, "sample: min_ps is given, but its filter is not");
+	bad = good;
+	bad.filters = PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
+	bad.top_p = 1.5;
+	refuses(f, rows, bad, "sample: top_p is 1.5, not in [0, 1]");
+	bad.top_p = NAN;
+	refuses(f, rows, bad, "sample: top_p is nan");
+	bad.top_p = 1;
+	bad.min_p = -0.25;
+	refuses(f, rows, bad, "sample: min_p is -0.25");
+	bad.top_ps = (const float *)((const char *)good.logits + 2);
+	refuses(f, rows, bad, "sample: top_ps (0x");
+	NAMES("is not aligned to the 4 bytes of f32");
+	bad = good;
+	bad.cuts = (uint64_t *)((char *)good.tokens + 4);
+	refuses(f, rows, bad, "sample: cuts (0x");
+	NAMES("is not aligned to the 8 bytes of u64");
+}
