@@ -331,11 +331,16 @@ SAMPLE_LIST(SAMPLE_KERNEL)
 /* Tokens that are few enough to be listed. */
 #define FILTER_FEW 128
 
+/* Quads that a thread loads before it looks at the first; those past the end
+ * have columns of -infinity. */
+#define FILTER_AHEAD 4
+
 /* What a block knows of the filters of its entry; shared by its threads. */
 struct filter_block {
 	filter_buckets buckets;
 	filter_bucket groups[FILTER_GROUPS];
 	uint64_t keys[FILTER_FEW];
+	uint64_t upper, lower; /* of the sum of all masses */
 	uint32_t listed;
 	filter_row row;
 	filter entry;
@@ -369,6 +374,32 @@ begin_filters(const sample_args *args, const sample_row *row, uint32_t entry,
 	block->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
 	filter_begin(&args->filters, entry, &block->entry);
 	block->search.done = 1;
+}
+
+/* The sum of a warp's; all of its threads take part. */
+static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
+{
+	for (int apart = 16; apart; apart /= 2)
+		x += __shfl_xor_sync(0xffffffffu, (unsigned long long)x, apart);
+	return x;
+}
+
+/* Adds up the masses of all threads, in halves. */
+static __device__ __forceinline__ void
+end_total(filter_block *block, uint64_t upper, uint64_t lower)
+{
+	if (threadIdx.x == 0)
+		block->upper = block->lower = 0;
+	upper = warp_sum(upper);
+	lower = warp_sum(lower);
+	__syncthreads();
+	if (threadIdx.x % 32 == 0) {
+		FILTER_ADD(&block->upper, upper);
+		FILTER_ADD(&block->lower, lower);
+	}
+	__syncthreads();
+	if (threadIdx.x == 0)
+		filter_know_total(&block->search, block->upper, block->lower);
 }
 
 /* Ends a level whose columns are counted. */
@@ -417,24 +448,64 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
  */
 #define FILTER_KERNEL(name, type)                                              \
 	template <class Take>                                                  \
+	static __device__ __forceinline__ void take_four_##name(               \
+		sample_four_##name four, uint32_t quad, Take take)             \
+	{                                                                      \
+		for (uint32_t i = 0; i < 4; i++)                               \
+			take(sample_key(sample_widen_##name(four.v[i]),        \
+					quad * 4 + i));                        \
+	}                                                                      \
+                                                                               \
+	template <class Take>                                                  \
 	static __device__ __forceinline__ void each_key_##name(                \
 		const sample_args *args, uint32_t entry, Take take)            \
 	{                                                                      \
-		const uint32_t first = sample_first_quad(args);                \
 		const uint32_t quads = sample_quads(args);                     \
+		const uint32_t first = sample_first_quad(args);                \
                                                                                \
 		for (uint32_t q = threadIdx.x; q < quads;                      \
-		     q += SAMPLE_THREADS) {                                    \
-			const uint32_t quad = first + q;                       \
-			const sample_four_##name four = sample_##name##_of(    \
-				args, sample_##name##_load(args, entry, quad), \
-				sample_allowed(args, entry, quad));            \
+		     q += FILTER_AHEAD * SAMPLE_THREADS) {                     \
+			sample_four_##name four[FILTER_AHEAD];                 \
+			uint32_t allowed[FILTER_AHEAD];                        \
                                                                                \
-			for (uint32_t i = 0; i < 4; i++)                       \
-				take(sample_key(sample_widen_##name(           \
-							four.v[i]),            \
-						quad * 4 + i));                \
+			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
+					       k++)                            \
+			{                                                      \
+				const uint32_t quad =                          \
+					first + q + k * SAMPLE_THREADS;        \
+                                                                               \
+				four[k] = sample_##name##_load(args, entry,    \
+							       quad);          \
+				allowed[k] =                                   \
+					sample_allowed(args, entry, quad);     \
+			}                                                      \
+			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
+					       k++)                            \
+				take_four_##name(                              \
+					sample_##name##_of(args, four[k],      \
+							   allowed[k]),        \
+					first + q + k * SAMPLE_THREADS, take); \
 		}                                                              \
+	}                                                                      \
+                                                                               \
+	static __device__ void total_##name(const sample_args *args,           \
+					    uint32_t entry,                    \
+					    filter_block *block)               \
+	{                                                                      \
+		const uint64_t base = block->search.base;                      \
+		const filter_row row = block->row;                             \
+		uint64_t upper = 0, lower = 0;                                 \
+                                                                               \
+		each_key_##name(args, entry, [&](uint64_t key) {               \
+			if (key < base)                                        \
+				return;                                        \
+			const uint64_t mass =                                  \
+				filter_mass(filter_t(&row, filter_logit(key)));\
+                                                                               \
+			upper += filter_upper(mass);                           \
+			lower += filter_lower(mass);                           \
+		});                                                            \
+		end_total(block, upper, lower);                                \
 	}                                                                      \
                                                                                \
 	static __device__ void level_##name(const sample_args *args,           \
@@ -482,7 +553,9 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			begin_filters(args, row, entry, first, block);         \
 		proceed(block);                                                \
 		while ((work = work_of(block)) != FILTER_DONE) {               \
-			if (work == FILTER_LIST)                               \
+			if (work == FILTER_TOTAL)                              \
+				total_##name(args, entry, block);              \
+			else if (work == FILTER_LIST)                          \
 				list_##name(args, entry, block);               \
 			else                                                   \
 				level_##name(args, entry, block);              \

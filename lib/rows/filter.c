@@ -1,151 +1,434 @@
 /*
  * lib/rows/filter.c - samples with filters as plain loops
  *
- * See Note [Kept tokens are a prefix] in lib/rows/filter.h.
+ * See Note [Kept tokens are a prefix] in lib/rows/filter.h. The columns of an
+ * entry are seen as keys, some at a time, so that nothing but fetching them
+ * depends on the dtype. Where there are vectors, the keys that a search is among
+ * are listed first, which most often are few, and the list is searched, and
+ * drawn from, instead of the row.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
+#include <math.h>
 #include "lib/rows/filter.h"
 #include "lib/rows/host.h"
 #include "lib/rows/rows.h"
 
-/* Tokens that are few enough to be listed. */
-#define FILTER_FEW 64
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum {
+	FILTER_FEW = 64,    /* tokens of which each finds its rank */
+	FILTER_ROOM = 4096, /* keys of a list */
+	FILTER_SPAN = 256   /* columns that are fetched at a time */
+};
+
+#define FILTER_TOP SAMPLE_NO_TOKEN /* above all keys */
+
+/* Fetches the keys of n columns from `from` on; 0 where none may be drawn. */
+typedef void filter_fetch(const struct sample_args *args, uint64_t entry,
+			  uint32_t from, uint32_t n, uint64_t *keys);
+
+/* An entry that is filtered. */
+struct filter_job {
+	const struct sample_args *args;
+	uint64_t entry;
+	enum kernel kernel;             /* of SAMPLE_LIST */
+	const struct simd_loops *loops; /* NULL: no vectors */
+	struct simd_columns columns;    /* for them */
+	struct filter_row row;
+	uint64_t least, most; /* all keys from one to the other are listed */
+	uint32_t n;
+	uint64_t keys[FILTER_ROOM];
+};
+
+/* --- keys ----------------------------------------------------------------- */
+
+/* Whether all keys from `least` to `most` are listed. */
+static int filter_is_listed(const struct filter_job *job, uint64_t least,
+			    uint64_t most)
+{
+	return least >= job->least && most <= job->most;
+}
+
+/*
+ * filter_some() writes the next keys of an entry that include all from `least`
+ * to `most`, and returns how many there are; 0 after the last. *at begins with
+ * 0.
+ */
+ALWAYS_INLINE uint32_t filter_some(const struct filter_job *job,
+				   filter_fetch *fetch, uint64_t least,
+				   uint64_t most, uint32_t *at,
+				   const uint64_t **keys,
+				   uint64_t room[FILTER_SPAN])
+{
+	const uint32_t vocab = job->args->vocab;
+	uint32_t n;
+
+	if (filter_is_listed(job, least, most)) {
+		n = *at ? 0 : job->n;
+		*keys = job->keys;
+		*at = 1;
+		return n;
+	}
+	n = vocab - *at < FILTER_SPAN ? vocab - *at : FILTER_SPAN;
+	fetch(job->args, job->entry, *at, n, room);
+	*keys = room;
+	*at += n;
+	return n;
+}
+
+/* The greatest key: that of a NaN if there is one. */
+ALWAYS_INLINE uint64_t filter_first(const struct filter_job *job,
+				    filter_fetch *fetch)
+{
+	uint64_t room[FILTER_SPAN], first = 0;
+	const uint64_t *keys;
+	uint32_t at = 0, n;
+
+	while ((n = filter_some(job, fetch, 0, FILTER_TOP, &at, &keys, room)) !=
+	       0)
+		for (uint32_t i = 0; i < n; i++)
+			first = keys[i] > first ? keys[i] : first;
+	return first;
+}
+
+/* The least key that is not below a cut. */
+ALWAYS_INLINE uint64_t filter_last(const struct filter_job *job,
+				   filter_fetch *fetch, uint64_t cut)
+{
+	uint64_t room[FILTER_SPAN], last = SAMPLE_NO_TOKEN;
+	const uint64_t *keys;
+	uint32_t at = 0, n;
+
+	while ((n = filter_some(job, fetch, cut, FILTER_TOP, &at, &keys,
+				room)) != 0)
+		for (uint32_t i = 0; i < n; i++)
+			if (keys[i] >= cut && keys[i] < last)
+				last = keys[i];
+	return last;
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+/* The number below the logit of a key. */
+static float filter_below(uint64_t key)
+{
+	uint64_t place = key >> 32;
+
+	place -= place == 0x80000000u ? 2 : 1; /* -0 equals 0 */
+	return filter_logit(place << 32);
+}
+
+/* Lists all keys from one to another, if there is room; says whether it did. */
+static int filter_list(struct filter_job *job, uint64_t least, uint64_t most)
+{
+	uint32_t n;
+
+	if (filter_is_listed(job, least, most))
+		return 1;
+	if (!job->loops)
+		return 0;
+	n = job->loops->list[job->kernel](
+		&job->columns, filter_below(least),
+		most == FILTER_TOP ? INFINITY : filter_logit(most), job->keys,
+		FILTER_ROOM);
+	job->n = n <= FILTER_ROOM ? n : 0;
+	job->least = job->n ? least & 0xffffffff00000000u : FILTER_TOP;
+	job->most = job->n ? most | 0xffffffffu : 0;
+	return n <= FILTER_ROOM;
+}
+
+/* Whether what a search looks for is among the keys that are listed. */
+ALWAYS_INLINE int filter_list_has(const struct filter_job *job,
+				  const struct filter_search *search)
+{
+	uint64_t upper = 0, lower = 0;
+
+	if (!search->by_mass)
+		return job->n > search->count;
+	for (uint32_t i = 0; i < job->n; i++) {
+		const uint64_t mass = filter_mass(
+			filter_t(&job->row, filter_logit(job->keys[i])));
+
+		upper += filter_upper(mass);
+		lower += filter_lower(mass);
+	}
+	return !filter_is_less(filter_join(upper, lower), search->below);
+}
+
+/*
+ * Before the first level of a search: lists the keys that it is among, or the
+ * first of them with the one that it looks for, if they are few. Then it need
+ * not look at others.
+ */
+ALWAYS_INLINE void filter_list_search(struct filter_job *job,
+				      struct filter_search *search)
+{
+	float t = -4, by = 0;
+
+	if (!job->loops || filter_list(job, search->floor, FILTER_TOP))
+		return;
+	while (t < -0.1f && t > -20) {
+		const uint64_t least = filter_lowest(&job->row, t);
+		int fits;
+
+		if (least <= search->floor)
+			return;
+		fits = filter_list(job, least, FILTER_TOP);
+		if (fits && filter_list_has(job, search)) {
+			search->low = least;
+			return;
+		}
+		if (by != 0 && by != (fits ? 2.0f : 0.5f))
+			return; /* between two of these */
+		by = fits ? 2.0f : 0.5f;
+		t *= by;
+	}
+}
+
+/* --- searches ------------------------------------------------------------- */
+
+ALWAYS_INLINE void filter_total(struct filter_job *job, filter_fetch *fetch,
+				struct filter_search *search)
+{
+	uint64_t room[FILTER_SPAN], sums[2] = {0, 0};
+	const uint64_t *keys;
+	uint32_t at = 0, n;
+
+	if (job->loops && search->base == (uint64_t)FILTER_LOWEST << 32 &&
+	    !isinf(job->row.most)) {
+		job->loops->total[job->kernel](&job->columns, job->row.most,
+					       sums);
+		filter_know_total(search, sums[0], sums[1]);
+		return;
+	}
+	filter_list(job, search->base, FILTER_TOP);
+	while ((n = filter_some(job, fetch, search->base, FILTER_TOP, &at,
+				&keys, room)) != 0)
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t mass;
+
+			if (keys[i] < search->base)
+				continue;
+			mass = filter_mass(
+				filter_t(&job->row, filter_logit(keys[i])));
+			sums[0] += filter_upper(mass);
+			sums[1] += filter_lower(mass);
+		}
+	filter_know_total(search, sums[0], sums[1]);
+}
+
+/* The first level of a search in the whole row, by vectors, if there are. */
+static int filter_step_across(const struct filter_job *job,
+			      const struct filter_search *search,
+			      struct filter_buckets *buckets)
+{
+	const struct simd_buckets to = {.steps = FILTER_STEPS,
+					.last = FILTER_BUCKETS - 1,
+					.upper = buckets->upper,
+					.lower = buckets->lower,
+					.count = buckets->count};
+
+	/* a cut between columns of one logit, or infinite logits, are rare */
+	if (!job->loops || search->level || (uint32_t)search->low ||
+	    isinf(job->row.most) ||
+	    filter_is_listed(job, search->low, search->high))
+		return 0;
+	job->loops->steps[job->kernel](&job->columns, job->row.most,
+				       filter_below(search->low), &to);
+	return 1;
+}
+
+ALWAYS_INLINE void filter_level(struct filter_job *job, filter_fetch *fetch,
+				struct filter_search *search)
+{
+	struct filter_bucket groups[FILTER_GROUPS];
+	struct filter_buckets buckets;
+	uint64_t room[FILTER_SPAN];
+	const uint64_t *keys;
+	uint32_t at = 0, n;
+
+	if (search->level == 0)
+		filter_list_search(job, search);
+	else if (search->left <= FILTER_ROOM)
+		filter_list(job, search->low, search->high);
+	filter_clear(&buckets, 0, 1);
+	if (filter_step_across(job, search, &buckets))
+		at = job->args->vocab;
+	while ((n = filter_some(job, fetch, search->low, search->high, &at,
+				&keys, room)) != 0)
+		for (uint32_t i = 0; i < n; i++)
+			if (filter_is_in(search, keys[i]))
+				filter_count(search, &job->row, keys[i],
+					     &buckets);
+	for (uint32_t i = 0; i < FILTER_GROUPS; i++)
+		groups[i] = filter_group(&buckets, i);
+	filter_level_end(search, &job->row, &buckets, groups);
+}
+
+ALWAYS_INLINE void filter_rank(const struct filter_job *job,
+			       filter_fetch *fetch,
+			       struct filter_search *search)
+{
+	uint64_t room[FILTER_SPAN], few[FILTER_FEW];
+	const uint64_t *keys;
+	uint32_t at = 0, n, listed = 0;
+
+	while ((n = filter_some(job, fetch, search->low, search->high, &at,
+				&keys, room)) != 0)
+		for (uint32_t i = 0; i < n; i++)
+			if (filter_is_in(search, keys[i]) &&
+			    listed < FILTER_FEW)
+				few[listed++] = keys[i];
+	for (uint32_t i = 0; i < listed && !search->done; i++)
+		if (filter_is_last(search, &job->row, few, listed, i)) {
+			search->low = few[i];
+			search->done = 1;
+		}
+}
+
+ALWAYS_INLINE uint64_t filter_find(struct filter_job *job, filter_fetch *fetch,
+				   struct filter *filter)
+{
+	struct filter_search search = {.done = 1};
+
+	for (;;)
+		switch (filter_proceed(filter, &job->row, &search,
+				       FILTER_FEW)) {
+		case FILTER_TOTAL:
+			filter_total(job, fetch, &search);
+			break;
+		case FILTER_LEVEL:
+			filter_level(job, fetch, &search);
+			break;
+		case FILTER_LIST:
+			filter_rank(job, fetch, &search);
+			break;
+		default:
+			return filter->cut;
+		}
+}
+
+/* --- tokens --------------------------------------------------------------- */
+
+/* The key of the token that is drawn of those that are listed and kept. */
+ALWAYS_INLINE uint64_t filter_draw_listed(const struct filter_job *job,
+					  const struct sample_row *row)
+{
+	struct sample_best best = SAMPLE_NO_BEST;
+	struct philox_words words = {{0, 0, 0, 0}};
+	uint32_t quad = 0xffffffffu;
+
+	for (uint32_t i = 0; i < job->n; i++) {
+		const uint32_t v = 0xffffffffu - (uint32_t)job->keys[i];
+		const float logit = filter_logit(job->keys[i]);
+
+		if (job->keys[i] < row->cut)
+			continue;
+		if (v / 4 != quad) {
+			quad = v / 4;
+			words = philox_draw4(row->state, quad);
+		}
+		if (sample_may_win(row, logit, words.w[v % 4], best.most))
+			sample_take(row, logit,
+				    sample_noise(row, v, words.w[v % 4]), v,
+				    &best);
+	}
+	return best.key;
+}
+
+/* The same of many, by vectors. */
+static uint64_t filter_draw_across(struct filter_job *job, uint64_t cut)
+{
+	const struct simd_kept kept = {.cut = filter_logit(cut),
+				       .above = filter_below(cut),
+				       .last = 0xffffffffu - (uint32_t)cut};
+	struct simd_best best;
+
+	job->columns.kept = &kept;
+	best = job->loops->sample[job->kernel](&job->columns);
+	job->columns.kept = NULL;
+	return sample_key(best.score, job->args->first + best.column);
+}
+
+/*
+ * filter_begin_job() looks for the greatest key of an entry, and returns it.
+ */
+ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
+					filter_fetch *fetch,
+					const struct sample_row *row,
+					unsigned size)
+{
+	struct sample_row greedy = *row;
+	uint64_t first;
+
+	greedy.inverse = 0.0f;
+	job->least = FILTER_TOP;
+	job->most = 0;
+	job->n = 0;
+	job->loops = simd_loops_used();
+	if (job->loops) {
+		job->columns = sample_columns(job->args, row, job->entry, size);
+		first = sample_across(job->loops, job->kernel, job->args,
+				      &greedy, job->entry, size);
+	} else {
+		first = filter_first(job, fetch);
+	}
+	job->row.most = filter_logit(first);
+	job->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
+	job->columns.inverse = job->row.inverse;
+	return first;
+}
+
+/* The key of an entry's token, and the last key that it keeps. */
+ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
+				    struct sample_row *row, unsigned size,
+				    uint64_t *last)
+{
+	struct filter filter;
+	uint64_t first;
+
+	if (!filter_begin(&job->args->filters, job->entry, &filter))
+		return SAMPLE_NO_TOKEN;
+	first = filter_begin_job(job, fetch, row, size);
+	if (philox_sample_token(first) < 0 ||
+	    (row->inverse == 0.0f && !job->args->filters.cuts))
+		return first;
+	row->cut = filter_find(job, fetch, &filter);
+	if (job->args->filters.cuts)
+		*last = filter_last(job, fetch, row->cut);
+	return row->inverse == 0.0f ? first : 0;
+}
 
 #define DEFINE_FILTER(storage, attribute, loop, name, logit_type)             \
-	static uint64_t loop##_place(const struct sample_args *args,          \
-				     uint64_t entry, uint32_t i)              \
+	attribute static void loop##_fetch(const struct sample_args *args,    \
+					   uint64_t entry, uint32_t from,     \
+					   uint32_t n, uint64_t *keys)        \
 	{                                                                     \
 		const logit_type *logits = (const logit_type *)args->logits + \
 					   entry * args->pitch;               \
                                                                               \
-		return sample_place(args, entry,                              \
-				    sample_widen_##name(logits[i]),           \
-				    args->first + i);                         \
+		for (uint32_t i = 0; i < n; i++)                              \
+			keys[i] = sample_place(                               \
+				args, entry,                                  \
+				sample_widen_##name(logits[from + i]),        \
+				args->first + from + i);                      \
 	}                                                                     \
                                                                               \
-	attribute static void loop##_level(                                   \
-		const struct sample_args *args, uint64_t entry,               \
-		const struct filter_row *row, struct filter_search *search)   \
+	attribute static uint64_t loop##_draw(struct filter_job *job,         \
+					      const struct sample_row *row)   \
 	{                                                                     \
-		struct filter_bucket groups[FILTER_GROUPS];                   \
-		struct filter_buckets buckets;                                \
-                                                                              \
-		filter_clear(&buckets, 0, 1);                                 \
-		for (uint32_t i = 0; i < args->vocab; i++) {                  \
-			uint64_t key = loop##_place(args, entry, i);          \
-                                                                              \
-			if (filter_is_in(search, key))                        \
-				filter_count(search, row, key, &buckets);     \
-		}                                                             \
-		for (uint32_t i = 0; i < FILTER_GROUPS; i++)                  \
-			groups[i] = filter_group(&buckets, i);                \
-		filter_level_end(search, row, &buckets, groups);              \
-	}                                                                     \
-                                                                              \
-	attribute static void loop##_list(                                    \
-		const struct sample_args *args, uint64_t entry,               \
-		const struct filter_row *row, struct filter_search *search)   \
-	{                                                                     \
-		uint64_t keys[FILTER_FEW];                                    \
-		uint32_t n = 0;                                               \
-                                                                              \
-		for (uint32_t i = 0; i < args->vocab && n < search->left;     \
-		     i++) {                                                   \
-			uint64_t key = loop##_place(args, entry, i);          \
-                                                                              \
-			if (filter_is_in(search, key))                        \
-				keys[n++] = key;                              \
-		}                                                             \
-		for (uint32_t i = 0; i < n && !search->done; i++)             \
-			if (filter_is_last(search, row, keys, n, i)) {        \
-				search->low = keys[i];                        \
-				search->done = 1;                             \
-			}                                                     \
-	}                                                                     \
-                                                                              \
-	attribute static uint64_t loop##_cut(                                 \
-		const struct sample_args *args, uint64_t entry,               \
-		const struct filter_row *row, struct filter *filter)          \
-	{                                                                     \
-		struct filter_search search = {.done = 1};                    \
-		enum filter_work work;                                        \
-                                                                              \
-		while ((work = filter_proceed(filter, row, &search,           \
-					      FILTER_FEW)) != FILTER_DONE)    \
-			if (work == FILTER_LIST)                              \
-				loop##_list(args, entry, row, &search);       \
-			else                                                  \
-				loop##_level(args, entry, row, &search);      \
-		return filter->cut;                                           \
-	}                                                                     \
-                                                                              \
-	/* The greatest key: that of a NaN if there is one. */                \
-	static uint64_t loop##_first(const struct sample_args *args,          \
-				     uint64_t entry)                          \
-	{                                                                     \
-		uint64_t first = 0;                                           \
-                                                                              \
-		for (uint32_t i = 0; i < args->vocab; i++) {                  \
-			uint64_t key = loop##_place(args, entry, i);          \
-                                                                              \
-			first = key > first ? key : first;                    \
-		}                                                             \
-		return first;                                                 \
-	}                                                                     \
-                                                                              \
-	/* The least key that is not below a cut. */                          \
-	static uint64_t loop##_last(const struct sample_args *args,           \
-				    uint64_t entry, uint64_t cut)             \
-	{                                                                     \
-		uint64_t last = SAMPLE_NO_TOKEN;                              \
-                                                                              \
-		for (uint32_t i = 0; i < args->vocab; i++) {                  \
-			uint64_t key = loop##_place(args, entry, i);          \
-                                                                              \
-			if (key >= cut && key < last)                         \
-				last = key;                                   \
-		}                                                             \
-		return last;                                                  \
-	}                                                                     \
-                                                                              \
-	/* The key of the token that is drawn of those that are kept. */      \
-	attribute static uint64_t loop##_draw(const struct sample_args *args, \
-					      const struct sample_row *row,   \
-					      uint64_t entry)                 \
-	{                                                                     \
-		const uint32_t first = sample_first_quad(args);               \
-		const uint32_t quads = sample_quads(args);                    \
+		const uint32_t first = sample_first_quad(job->args);          \
+		const uint32_t quads = sample_quads(job->args);               \
 		struct sample_best best = SAMPLE_NO_BEST;                     \
                                                                               \
+		if (filter_list(job, row->cut, FILTER_TOP))                   \
+			return filter_draw_listed(job, row);                  \
+		if (job->loops)                                               \
+			return filter_draw_across(job, row->cut);             \
 		for (uint32_t q = 0; q < quads; q++)                          \
-			sample_##name##_quad(args, row, entry, first + q,     \
-					     &best);                          \
+			sample_##name##_quad(job->args, row, job->entry,      \
+					     first + q, &best);               \
 		return best.key;                                              \
-	}                                                                     \
-                                                                              \
-	/* The key of an entry's token, and the last key that it keeps. */    \
-	attribute static uint64_t loop##_entry(                               \
-		const struct sample_args *args, uint64_t entry,               \
-		struct sample_row *row, uint64_t *last)                       \
-	{                                                                     \
-		struct filter_row facts = {.inverse = row->inverse};          \
-		struct filter filter;                                         \
-		uint64_t best;                                                \
-                                                                              \
-		if (!filter_begin(&args->filters, entry, &filter))            \
-			return SAMPLE_NO_TOKEN;                               \
-		best = loop##_first(args, entry);                             \
-		if (philox_sample_token(best) < 0 ||                          \
-		    (row->inverse == 0.0f && !args->filters.cuts))            \
-			return best;                                          \
-		facts.most = filter_logit(best);                              \
-		if (row->inverse == 0.0f)                                     \
-			facts.inverse = 1.0f;                                 \
-		row->cut = loop##_cut(args, entry, &facts, &filter);          \
-		if (args->filters.cuts)                                       \
-			*last = loop##_last(args, entry, row->cut);           \
-		return row->inverse == 0.0f ? best                            \
-					    : loop##_draw(args, row, entry);  \
 	}                                                                     \
                                                                               \
 	attribute storage void loop(const void *pointer)                      \
@@ -153,6 +436,8 @@
 		const struct sample_args *args = pointer;                     \
 		const uint64_t launch = sample_launch(args);                  \
 		const int others = rows_others(&args->list, args->words, 0);  \
+		struct filter_job job = {.args = args,                        \
+					 .kernel = KERNEL_sample_##name};     \
                                                                               \
 		for (uint64_t i = 0; i < args->list.n; i++) {                 \
 			struct sample_row row;                                \
@@ -161,8 +446,13 @@
                                                                               \
 			if (!sample_begin(args, launch, others, i, &row))     \
 				continue;                                     \
+			job.entry = i;                                        \
 			if (row.valid)                                        \
-				best = loop##_entry(args, i, &row, &last);    \
+				best = filter_entry(&job, loop##_fetch, &row, \
+						    sizeof(logit_type),       \
+						    &last);                   \
+			if (row.cut && row.inverse != 0.0f)                   \
+				best = loop##_draw(&job, &row);               \
 			filter_end(args, i, last);                            \
 			sample_end(args, launch, others, i, &row, best);      \
 		}                                                             \

@@ -104,10 +104,9 @@ PHILOX_FN struct filter_sum filter_minus(struct filter_sum a,
  */
 PHILOX_FN struct filter_sum filter_share(struct filter_sum total, float p)
 {
-	const uint32_t bits = philox_f32_bits(p), power = bits >> 23;
-	const uint32_t digits = (bits & 0x7fffffu) | (power ? 0x800000u : 0);
-	/* p is digits 2^-shift */
-	const uint32_t shift = 150 - (power ? power : 1);
+	/* p is digits 2^-shift; below 2^-88 any p has one token */
+	const uint32_t bits = philox_f32_bits(p), shift = 150 - (bits >> 23);
+	const uint32_t digits = (bits & 0x7fffffu) | 0x800000u;
 	uint64_t low = (total.low & 0xffffffffu) * digits;
 	uint64_t middle = (total.low >> 32) * digits + (low >> 32);
 	struct filter_sum sum, rest = {0, 0};
@@ -244,6 +243,7 @@ PHILOX_FN struct filter_bucket filter_group(
  * `left`; the goal is counted from the first of them.
  */
 struct filter_search {
+	uint64_t base; /* by mass: the least key that counts for the total */
 	uint64_t floor;
 	uint64_t low, high;
 	uint64_t left;
@@ -252,24 +252,31 @@ struct filter_search {
 	float p;
 	uint32_t shift; /* of keys into buckets */
 	int by_mass;
-	int level; /* 0: the first */
-	int done;  /* the tokens from `low` on are kept */
+	int needs_total; /* `below` is not known yet */
+	int level;       /* 0: the first */
+	int done;        /* the tokens from `low` on are kept */
 };
 
-PHILOX_FN void filter_search_begin(struct filter_search *s, int by_mass,
-				   uint32_t count, float p, uint64_t floor)
+PHILOX_FN void filter_search_begin(struct filter_search *s, uint64_t floor)
 {
-	s->floor = floor;
-	s->low = floor;
+	s->base = s->floor = s->low = floor;
 	s->high = SAMPLE_NO_TOKEN;
 	s->left = 0;
 	s->below.high = s->below.low = 0;
-	s->count = count;
-	s->p = p;
+	s->count = 0;
+	s->p = 0;
 	s->shift = 0;
-	s->by_mass = by_mass;
+	s->by_mass = s->needs_total = 0;
 	s->level = 0;
 	s->done = 0;
+}
+
+/* filter_know_total() takes the sum of all masses from `base` on, in halves. */
+PHILOX_FN void filter_know_total(struct filter_search *s, uint64_t upper,
+				 uint64_t lower)
+{
+	s->below = filter_share(filter_join(upper, lower), s->p);
+	s->needs_total = 0;
 }
 
 /* filter_is_in() says whether the search is among tokens like this one. */
@@ -316,9 +323,9 @@ PHILOX_FN int filter_pass(struct filter_search *s, struct filter_bucket bucket)
 	return 0;
 }
 
-/* All tokens that there are are known: the goal, or that all are kept. */
-PHILOX_FN void filter_total(struct filter_search *s,
-			    const struct filter_bucket groups[FILTER_GROUPS])
+/* All tokens from `floor` on are kept where the goal is not among them. */
+PHILOX_FN int filter_keeps_all(const struct filter_search *s,
+			       const struct filter_bucket groups[FILTER_GROUPS])
 {
 	struct filter_bucket total = {0, 0, 0};
 
@@ -327,11 +334,10 @@ PHILOX_FN void filter_total(struct filter_search *s,
 		total.lower += groups[i].lower;
 		total.count += groups[i].count;
 	}
-	if (s->by_mass)
-		s->below = filter_share(filter_join(total.upper, total.lower),
-					s->p);
-	else if (total.count <= s->count)
-		s->done = 1;
+	return s->by_mass
+		       ? filter_is_less(filter_join(total.upper, total.lower),
+					s->below)
+		       : total.count <= s->count;
 }
 
 /* Of tokens of one logit: how many are kept, where masses say so. */
@@ -373,7 +379,7 @@ PHILOX_FN void filter_narrow(struct filter_search *s,
 		else
 			high = sample_key(row->most, 0);
 	}
-	s->low = low > s->floor ? low : s->floor;
+	s->low = low > s->low ? low : s->low;
 	s->high = high;
 }
 
@@ -389,10 +395,10 @@ PHILOX_FN void filter_level_end(
 	struct filter_bucket bucket = {0, 0, 0};
 	uint32_t i = 0;
 
-	if (s->level == 0)
-		filter_total(s, groups);
-	if (s->done)
+	if (s->level == 0 && filter_keeps_all(s, groups)) {
+		s->done = 1;
 		return;
+	}
 	while (i < FILTER_GROUPS - 1 && !filter_pass(s, groups[i]))
 		i++;
 	for (i *= FILTER_GROUP; i < FILTER_BUCKETS; i++) {
@@ -447,14 +453,16 @@ PHILOX_FN int filter_is_last(const struct filter_search *s,
 
 /* --- the filters of an entry ---------------------------------------------- */
 
+enum filter_by { FILTER_BY_COUNT, FILTER_BY_MASS, FILTER_BY_NOTHING };
+
 /* A filter that keeps all is 0, 1 or 0, whether it is used or not. */
 struct filter {
 	uint32_t k;
 	float p, m;
 	uint32_t order;
-	uint32_t next;  /* what filter_next() begins */
-	uint64_t cut;   /* the keys that are kept, by what is known */
-	uint64_t floor; /* of those that top-p looks at */
+	enum filter_by next; /* what filter_next() begins */
+	uint64_t cut;        /* the least key that may be kept */
+	uint64_t base;       /* the least that top-p takes its share of */
 };
 
 /* For numbers in [0, 1] and -0; the bits of NaN are above. */
@@ -473,8 +481,8 @@ PHILOX_FN int filter_begin(const struct sample_filters *args, uint64_t entry,
 	filter->p = args->top_ps ? args->top_ps[entry] : args->top_p;
 	filter->m = args->min_ps ? args->min_ps[entry] : args->min_p;
 	filter->order = args->order;
-	filter->next = 0;
-	filter->cut = filter->floor = 0;
+	filter->next = FILTER_BY_COUNT;
+	filter->cut = filter->base = 0;
 	if (!filter_is_share(filter->p) || !filter_is_share(filter->m))
 		return 0;
 	if (filter->p == 0.0f)
@@ -491,6 +499,24 @@ PHILOX_FN uint64_t filter_least(const struct filter *filter,
 	return filter_lowest(row, philox_ln_f32(filter->m));
 }
 
+/* A search for the last of the first k. */
+PHILOX_FN void filter_begin_count(const struct filter *filter,
+				  struct filter_search *s)
+{
+	filter_search_begin(s, (uint64_t)FILTER_LOWEST << 32);
+	s->count = filter->k;
+}
+
+/* A search for the last of the share p, of what is kept already. */
+PHILOX_FN void filter_begin_mass(const struct filter *filter,
+				 struct filter_search *s)
+{
+	filter_search_begin(s, filter->cut);
+	s->base = filter->base;
+	s->p = filter->p;
+	s->by_mass = s->needs_total = 1;
+}
+
 /*
  * filter_next() begins the next search for an entry's cut, after `s` is done,
  * or returns 0: then filter->cut is known.
@@ -498,38 +524,31 @@ PHILOX_FN uint64_t filter_least(const struct filter *filter,
 PHILOX_FN int filter_next(struct filter *filter, const struct filter_row *row,
 			  struct filter_search *s)
 {
-	const uint64_t all = (uint64_t)FILTER_LOWEST << 32;
-
-	if (filter->next == 0) {
-		filter->next = 1;
+	if (filter->next == FILTER_BY_COUNT) {
+		filter->next = FILTER_BY_MASS;
 		filter->cut = filter_least(filter, row);
-		filter->floor = filter->order == PHILOX_FILTER_ORDER_MKP
-					? filter->cut
-					: all;
+		filter->base = filter->order == PHILOX_FILTER_ORDER_MKP
+				       ? filter->cut
+				       : (uint64_t)FILTER_LOWEST << 32;
 		if (filter->k) {
-			filter_search_begin(s, 0, filter->k, 0, all);
+			filter_begin_count(filter, s);
 			return 1;
 		}
+		s->low = 0;
 	}
-	if (filter->next == 1) {
-		filter->next = 2;
-		if (filter->k && s->low > filter->cut)
-			filter->cut = s->low;
-		if (filter->k && s->low > filter->floor &&
-		    filter->order != PHILOX_FILTER_ORDER_JOINT)
-			filter->floor = s->low;
-		if (filter->p < 1.0f) {
-			filter_search_begin(s, 1, 0, filter->p, filter->floor);
-			return 1;
-		}
-	}
-	if (filter->next == 2 && filter->p < 1.0f && s->low > filter->cut)
-		filter->cut = s->low;
-	return 0;
+	filter->cut = s->low > filter->cut ? s->low : filter->cut;
+	if (filter->next == FILTER_BY_NOTHING || filter->p == 1.0f)
+		return 0;
+	filter->next = FILTER_BY_NOTHING;
+	if (filter->order != PHILOX_FILTER_ORDER_JOINT && s->low > filter->base)
+		filter->base = s->low;
+	filter_begin_mass(filter, s);
+	return 1;
 }
 
 enum filter_work {
 	FILTER_DONE,  /* filter->cut is known */
+	FILTER_TOTAL, /* add up the masses of the columns from `base` on */
 	FILTER_LEVEL, /* count the columns into buckets */
 	FILTER_LIST   /* list the columns that the search is among */
 };
@@ -539,9 +558,11 @@ PHILOX_FN enum filter_work filter_proceed(struct filter *filter,
 					  const struct filter_row *row,
 					  struct filter_search *s, uint32_t few)
 {
-	if (!s->done)
-		return s->left <= few ? FILTER_LIST : FILTER_LEVEL;
-	return filter_next(filter, row, s) ? FILTER_LEVEL : FILTER_DONE;
+	if (s->done && !filter_next(filter, row, s))
+		return FILTER_DONE;
+	if (s->needs_total)
+		return FILTER_TOTAL;
+	return s->level && s->left <= few ? FILTER_LIST : FILTER_LEVEL;
 }
 
 /*

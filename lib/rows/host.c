@@ -89,12 +89,11 @@ DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, normal_f32, 4)
 
 /* --- samples -------------------------------------------------------------- */
 
-uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
-		       const struct sample_args *args,
-		       const struct sample_row *row, uint64_t entry,
-		       unsigned size)
+struct simd_columns sample_columns(const struct sample_args *args,
+				   const struct sample_row *row, uint64_t entry,
+				   unsigned size)
 {
-	const struct simd_columns columns = {
+	return (struct simd_columns){
 		.state = row->state,
 		.inverse = row->inverse,
 		.first = args->first,
@@ -104,6 +103,15 @@ uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
 				   : NULL,
 		.logits = (const char *)args->logits +
 			  entry * args->pitch * size};
+}
+
+uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
+		       const struct sample_args *args,
+		       const struct sample_row *row, uint64_t entry,
+		       unsigned size)
+{
+	const struct simd_columns columns =
+		sample_columns(args, row, entry, size);
 	struct simd_best best = row->inverse == 0.0f
 					? loops->greedy[kernel](&columns)
 					: loops->sample[kernel](&columns);

@@ -30,6 +30,11 @@
 	DEFINE(, NO_ATTRIBUTE, run_##kernel, name, size)
 #endif
 
+/* sample_columns() returns the columns of an entry; `size` is a logit's. */
+struct simd_columns sample_columns(const struct sample_args *args,
+				   const struct sample_row *row, uint64_t entry,
+				   unsigned size);
+
 /* sample_across() returns the greatest key of an entry's columns, by vectors. */
 uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
 		       const struct sample_args *args,

@@ -302,6 +302,33 @@ static void check_known(struct fixture *f, const struct known *of,
 	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample.logits));
 }
 
+/* The first set is that without vectors, of which the table speaks. */
+static void all_sets_agree(struct fixture *f, const struct known *of,
+			   struct memory *memory, int row)
+{
+	struct philox_sample_desc sample = describe(f, of, memory);
+	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
+	void *allowed = of->allowed ? make(f, words * 4) : NULL;
+	struct memory first = {.token = 0};
+
+	if (allowed)
+		sample.allowed = memcpy(allowed, of->allowed, words * 4);
+	FOR_EACH_SIMD(simd)
+	{
+		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
+					&sample));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		if (simd == SIMD_SCALAR)
+			first = *memory;
+		cr_assert_eq(memory->cut, first.cut, "row %d, %s", row,
+			     simd_name(simd));
+		cr_assert_eq(memory->token, first.token, "row %d, %s", row,
+			     simd_name(simd));
+	}
+	OK(philox_memory_free(f->device, allowed));
+	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample.logits));
+}
+
 /* --- the table ------------------------------------------------------------ */
 
 static float bits_of(const char *hex)
@@ -356,6 +383,57 @@ PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
 	}
 	fclose(file);
 	cr_assert_gt(rows, 700);
+}
+
+/* -0 equals 0, also where it is the last logit that is kept. */
+PROMISE(filters, that_end_at_0_keep_0_and_its_negative)
+{
+	struct memory *memory = make_memory(f, sizeof(*memory));
+	struct known of = {.kind = 7,
+			   .dtype = PHILOX_DTYPE_F32,
+			   .vocab = LISTED,
+			   .filters = PHILOX_FILTER_TOP_K,
+			   .temperature = 1};
+
+	for (uint32_t c = 0; c < LISTED; c++)
+		of.listed[c] = c % 4 == 3   ? 0xbf800000 /* -1 */
+			       : c % 2 == 1 ? 0x80000000
+					    : 0;
+	of.k = of.kept = 32;
+	of.last = 41; /* of 3 in 4 columns, the 32nd */
+	for (of.seed = 0; of.seed < 40; of.seed++) {
+		make_row(&of);
+		check_known(f, &of, memory, (int)of.seed);
+		free_row(&of);
+	}
+}
+
+/* Rows in which more is kept than what is listed, and of which less is. */
+PROMISE(filters, of_long_rows_are_the_same_for_every_instruction_set)
+{
+	static const float t[] = {1, 0.7f, 30, 0.05f, 1e20f};
+	static const float p[] = {1, 0.5f, 0.9f, 0.999f, 0x1.fffffep-1f};
+	static const float m[] = {0, 0, 1e-3f, 0.05f};
+	struct memory *memory = make_memory(f, sizeof(*memory));
+	struct known of = {.dtype = PHILOX_DTYPE_F32};
+	uint32_t x = 77;
+
+	for (uint32_t i = 0; i < 150; i++) {
+		of.kind = i % 7;
+		of.seed = i;
+		of.vocab = 3000 + below(&x, 200) * 150;
+		of.first = i % 4;
+		of.mask = i % 3 ? 0 : 1;
+		of.order = below(&x, 3);
+		of.filters = 1 + below(&x, 7);
+		of.k = below(&x, 2) ? 50 : below(&x, 255) * 120;
+		of.temperature = t[below(&x, 5)];
+		of.p = p[below(&x, 5)];
+		of.m = m[below(&x, 4)];
+		make_row(&of);
+		all_sets_agree(f, &of, memory, (int)i);
+		free_row(&of);
+	}
 }
 
 /* --- whole calls ---------------------------------------------------------- */

@@ -68,9 +68,12 @@ static const struct part parts[] = {
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
 	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
 	 "  which draws no numbers; greedy+bits: that and a fill of as many words.\n"
-	 "  torch: softmax() and multinomial(), called from Python. rows/greedy/NxV:\n"
-	 "  beside the maximum of the same bytes. On a CPU all but torch, with\n"
-	 "  --threads, run on one thread.\n",
+	 "  torch: softmax() and multinomial(), called from Python.\n"
+	 "  rows/filtered/NxV: a token of the first 50, and of these of the first\n"
+	 "  0.9; token: of all; top-p: of the first 0.9 of all; torch: topk(), then\n"
+	 "  on these softmax(), cumsum() and multinomial(). rows/greedy/NxV: beside\n"
+	 "  the maximum of the same bytes. On a CPU all but torch, with --threads,\n"
+	 "  run on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"

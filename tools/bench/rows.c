@@ -24,6 +24,8 @@ struct shape {
 static const struct shape draws[] = {{"draw", ROWS, 1}, {"draw", ROWS, 1024}};
 static const struct shape tokens[] = {
 	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
+static const struct shape filtered[] = {{"filtered", 1, VOCAB},
+					{"filtered", 64, VOCAB}};
 static const struct shape greedies[] = {{"greedy", 1, VOCAB},
 					{"greedy", 64, VOCAB}};
 
@@ -81,16 +83,23 @@ static enum philox_status plain_fill(void *user)
 	return fill_of(of, PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, of->values);
 }
 
+static struct philox_sample_desc describe(const struct rows_bench *of,
+					  double temperature)
+{
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = of->values,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = of->columns,
+		.pitch = of->columns,
+		.temperature = temperature,
+		.tokens = of->tokens};
+}
+
 static enum philox_status sample(const struct rows_bench *of,
 				 double temperature)
 {
-	struct philox_sample_desc sample = {.size = sizeof(sample),
-					    .logits = of->values,
-					    .dtype = PHILOX_DTYPE_F32,
-					    .vocab = of->columns,
-					    .pitch = of->columns,
-					    .temperature = temperature,
-					    .tokens = of->tokens};
+	const struct philox_sample_desc sample = describe(of, temperature);
 
 	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
 				  &sample);
@@ -104,6 +113,31 @@ static enum philox_status warm(void *of)
 static enum philox_status greedy(void *of)
 {
 	return sample(of, 0);
+}
+
+/* As filtered() of tools/bench/peers/pytorch.py. */
+static enum philox_status filter(void *user)
+{
+	const struct rows_bench *of = user;
+	struct philox_sample_desc sample = describe(of, 0.8);
+
+	sample.filters = PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P;
+	sample.filter_order = PHILOX_FILTER_ORDER_KPM;
+	sample.top_k = 50;
+	sample.top_p = 0.9;
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
+}
+
+static enum philox_status filter_share(void *user)
+{
+	const struct rows_bench *of = user;
+	struct philox_sample_desc sample = describe(of, 0.8);
+
+	sample.filters = PHILOX_FILTER_TOP_P;
+	sample.top_p = 0.9;
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
 }
 
 static enum philox_status greedy_and_bits(void *user)
@@ -198,14 +232,25 @@ static int run_entry(struct racer *racer, int times, struct race_time *time)
 					    entry->work, entry->of, time));
 }
 
-static int sample_torch(struct racer *racer, int times, struct race_time *time)
+static int ask_torch(struct racer *racer, const char *what, int times,
+		     struct race_time *time)
 {
 	const struct entry *entry = racer->of;
 	char line[64];
 
-	snprintf(line, sizeof(line), "tokens %u %u %d", entry->of->list.count,
+	snprintf(line, sizeof(line), "%s %u %u %d", what, entry->of->list.count,
 		 entry->of->columns, times);
 	return torch_ask(entry->of->torch, line, time, racer->note);
+}
+
+static int sample_torch(struct racer *racer, int times, struct race_time *time)
+{
+	return ask_torch(racer, "tokens", times, time);
+}
+
+static int filter_torch(struct racer *racer, int times, struct race_time *time)
+{
+	return ask_torch(racer, "filtered", times, time);
 }
 
 /* The first racer is ours; a row for each of the others. */
@@ -219,7 +264,8 @@ static int race_rows(const struct rows_bench *of, const char *name,
 	}
 	for (size_t i = 1; i < count; i++) {
 		const struct racer *peer = &racers[i];
-		int is_torch = peer->run == sample_torch;
+		int is_torch =
+			peer->run == sample_torch || peer->run == filter_torch;
 		struct bench_row row = {
 			.name = name,
 			.value = racers[0].median.whole,
@@ -260,6 +306,23 @@ static int race_tokens(struct rows_bench *of, const char *name)
 		{.name = "greedy", .run = run_entry, .of = &cold},
 		{.name = "greedy+bits", .run = run_entry, .of = &both},
 		{.name = "torch", .run = sample_torch, .of = &ours}};
+
+	if (!of->torch)
+		snprintf(racers[3].note, RACE_NOTE_MAX, "%s", of->note);
+	if (make_logits(of))
+		return -1;
+	return race_rows(of, name, racers, N(racers));
+}
+
+static int race_filtered(struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, filter}, all = {of, warm};
+	struct entry share = {of, filter_share};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "token", .run = run_entry, .of = &all},
+		{.name = "top-p", .run = run_entry, .of = &share},
+		{.name = "torch", .run = filter_torch, .of = &ours}};
 
 	if (!of->torch)
 		snprintf(racers[3].note, RACE_NOTE_MAX, "%s", of->note);
@@ -340,6 +403,8 @@ static int measure_shapes(struct rows_bench *of)
 		failed = measure_shape(of, &draws[i], race_draws);
 	for (size_t i = 0; i < N(tokens) && !failed; i++)
 		failed = measure_shape(of, &tokens[i], race_tokens);
+	for (size_t i = 0; i < N(filtered) && !failed; i++)
+		failed = measure_shape(of, &filtered[i], race_filtered);
 	for (size_t i = 0; i < N(greedies) && !failed; i++)
 		failed = measure_shape(of, &greedies[i], race_greedy);
 	return failed;
@@ -354,6 +419,8 @@ size_t bench_rows_steps(const struct bench *bench)
 		steps += shape_is_wanted(bench, &draws[i], name) != 0;
 	for (size_t i = 0; i < N(tokens); i++)
 		steps += shape_is_wanted(bench, &tokens[i], name) != 0;
+	for (size_t i = 0; i < N(filtered); i++)
+		steps += shape_is_wanted(bench, &filtered[i], name) != 0;
 	for (size_t i = 0; i < N(greedies); i++)
 		steps += shape_is_wanted(bench, &greedies[i], name) != 0;
 	return steps;

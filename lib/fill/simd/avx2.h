@@ -130,6 +130,12 @@ SIMD_FN int vi_any(vmask mask)
 	return _mm256_movemask_epi8(mask) != 0;
 }
 
+/* a bit for each lane */
+SIMD_FN uint32_t vm_bits(vmask mask)
+{
+	return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(mask));
+}
+
 /* --- integers of 64 bits --- */
 
 SIMD_FN vi vl_set(uint64_t a)

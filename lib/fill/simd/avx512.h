@@ -131,6 +131,12 @@ SIMD_FN int vi_any(vmask mask)
 	return mask != 0;
 }
 
+/* a bit for each lane */
+SIMD_FN uint32_t vm_bits(vmask mask)
+{
+	return mask;
+}
+
 /* --- integers of 64 bits --- */
 
 SIMD_FN vi vl_set(uint64_t a)

@@ -188,9 +188,19 @@ struct v_columns {
 	const struct v_stream *stream;
 	struct philox_state state;
 	float inverse;
-	const uint32_t *allowed; /* of the whole row; NULL: all */
+	const uint32_t *allowed;      /* of the whole row; NULL: all */
+	const struct simd_kept *kept; /* NULL: all */
 	uint64_t block;
 };
+
+/* -infinity in place of what is below a cut; what is equal may have no place. */
+SIMD_FN vf v_kept(const struct simd_kept *kept, vf x)
+{
+	if (!kept)
+		return x;
+	return vf_from_bits(vi_select(vf_above(x, vf_set(kept->above)),
+				      vf_bits(x), vf_bits(vf_set(-INFINITY))));
+}
 
 /* Takes the lanes of a vector, whose first is column `at` of the chunk. */
 static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
@@ -219,6 +229,9 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 						 word[i]));
 		if (score[i] <= best->score || isnan(best->score))
 			continue;
+		if (chunk->kept && x[i] == chunk->kept->cut &&
+		    element > chunk->kept->last)
+			continue;
 		best->score = score[i];
 		best->column = (uint32_t)element;
 	}
@@ -227,7 +240,8 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 #define SIMD_SAMPLE(type)                                                      \
 	SIMD_FN int v_chunk_may_win_##type(                                    \
 		const struct v_columns *chunk, const uint32_t *allowed,        \
-		const fill_##type *logits, float best)                         \
+		const struct simd_kept *kept, const fill_##type *logits,       \
+		float best)                                                    \
 	{                                                                      \
 		const struct v_stream *stream = chunk->stream;                 \
 		vf inverse = vf_set(chunk->inverse), most = vf_set(best);      \
@@ -248,6 +262,7 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 							 (uint64_t)at,         \
 						 v_load_##type(logits + at));  \
                                                                                \
+				x = v_kept(kept, x);                           \
 				any = vm_or(any, v_may_win(x, inverse, w[i],   \
 							   most));             \
 			}                                                      \
@@ -271,6 +286,7 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 					 4 * chunk->block + at,                \
 					 v_load_##type(logits + at));          \
                                                                                \
+			x = v_kept(chunk->kept, x);                            \
 			v_ordered(&blocks, (int)(at / (2 * V_LANES)),          \
 				  stream->key[9][0], stream->key[9][1], w);    \
 			w[0] = at & V_LANES ? w[1] : w[0];                     \
@@ -295,7 +311,8 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 	}                                                                      \
                                                                                \
 	SIMD_FN struct simd_best v_sample_##type(                              \
-		const struct simd_columns *columns, const uint32_t *allowed)   \
+		const struct simd_columns *columns, const uint32_t *allowed,   \
+		const struct simd_kept *kept)                                  \
 	{                                                                      \
 		const struct simd_columns all = *columns;                      \
 		const fill_##type *from = all.logits;                          \
@@ -304,6 +321,7 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 		struct v_columns chunk = {.stream = &stream,                   \
 					  .state = all.state,                  \
 					  .inverse = all.inverse,              \
+					  .kept = kept,                        \
 					  .block = all.first / 4};             \
 		fill_##type edge[V_COLUMNS];                                   \
 		uint32_t lead = all.first % 4, left = all.count, n;            \
@@ -323,7 +341,7 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 			}                                                      \
 			if (v_chunk_may_win_##type(                            \
 				    &chunk, allowed ? chunk.allowed : NULL,    \
-				    logits, best.score))                       \
+				    kept, logits, best.score))                 \
 				chunk_##type(&chunk, logits, &best);           \
 			chunk.block += V_CHUNK;                                \
 		}                                                              \
@@ -331,18 +349,20 @@ static __attribute__((noinline)) void v_take(const struct v_columns *chunk,
 		return best;                                                   \
 	}                                                                      \
                                                                                \
-	/* Apart: the loop without a mask keeps the registers. */              \
+	/* Apart: the loop without either keeps the registers. */              \
 	static __attribute__((noinline)) struct simd_best masked_##type(       \
 		const struct simd_columns *columns)                            \
 	{                                                                      \
-		return v_sample_##type(columns, columns->allowed);             \
+		return v_sample_##type(columns, columns->allowed,              \
+				       columns->kept);                         \
 	}                                                                      \
                                                                                \
 	static struct simd_best sample_##type(                                 \
 		const struct simd_columns *columns)                            \
 	{                                                                      \
-		return columns->allowed ? masked_##type(columns)               \
-					: v_sample_##type(columns, NULL);      \
+		return columns->allowed || columns->kept                       \
+			       ? masked_##type(columns)                        \
+			       : v_sample_##type(columns, NULL, NULL);         \
 	}
 
 SIMD_SAMPLE(f32)

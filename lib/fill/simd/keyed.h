@@ -9,7 +9,7 @@
 #ifndef LIB_FILL_SIMD_KEYED_H
 #define LIB_FILL_SIMD_KEYED_H
 
-#include "lib/fill/simd/columns.h"
+#include "lib/fill/simd/kept.h"
 #include "lib/fill/simd/fills.h"
 
 enum { V_KEYS = V_KEYED * V_LONGS };
@@ -250,7 +250,10 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 	.rows[KERNEL_##name] = rows_##name,
 #define SIMD_SAMPLE_ROW(name, type)                    \
 	.greedy[KERNEL_sample_##name] = greedy_##name, \
-	.sample[KERNEL_sample_##name] = sample_##name,
+	.sample[KERNEL_sample_##name] = sample_##name, \
+	.total[KERNEL_sample_##name] = total_##name,   \
+	.list[KERNEL_sample_##name] = list_##name,     \
+	.steps[KERNEL_sample_##name] = steps_##name,
 #define SIMD_TABLE                                                      \
 	{                                                               \
 		.chunk = V_CHUNK, .lanes = V_LONGS, .fold = keyed_fold, \

@@ -53,6 +53,13 @@ typedef unsigned simd_rows_fill(struct philox_state *states, uint64_t at,
 typedef void simd_fold(const struct simd_keyed *blocks, unsigned n,
 		       uint64_t out[SIMD_KEYED_MAX]);
 
+/* What filters keep of a row: logits above `cut`, and at it, up to a token. */
+struct simd_kept {
+	float cut;
+	float above; /* the next lower number */
+	uint32_t last;
+};
+
 /* The columns of a row of logits, and what their scores are made of. */
 struct simd_columns {
 	struct philox_state state; /* of the noise */
@@ -60,6 +67,7 @@ struct simd_columns {
 	uint32_t first;            /* vocabulary index of column 0 */
 	uint32_t count;            /* at least 1; first + count < 2^31 */
 	const uint32_t *allowed;   /* a bit for each token; NULL: all */
+	const struct simd_kept *kept; /* NULL: all */
 	const void *logits;
 };
 
@@ -72,6 +80,36 @@ struct simd_best {
 /* A loop that finds the best column; columns.h. */
 typedef struct simd_best simd_sample(const struct simd_columns *columns);
 
+/*
+ * A loop that adds up the masses of columns (lib/rows/filter.h), whose highest
+ * logit is `most`, which is finite: in units of 2^28, and what is left.
+ */
+typedef void simd_total(const struct simd_columns *columns, float most,
+			uint64_t sums[2]);
+
+/*
+ * A loop that lists the keys of the columns whose logit is above a number, and
+ * not above `most`, ascending by index. Returns how many there are; above
+ * `room`, only that there are more.
+ */
+typedef uint32_t simd_list(const struct simd_columns *columns, float above,
+			   float most, uint64_t *keys, uint32_t room);
+
+/*
+ * A loop that adds columns whose logit is above a number to buckets: those of
+ * filter_step(), whose unit of t has `steps` and whose last is `last`. All three
+ * are in kept.h.
+ */
+struct simd_buckets {
+	float steps;
+	uint32_t last;
+	uint64_t *upper, *lower; /* of their masses */
+	uint32_t *count;
+};
+
+typedef void simd_steps(const struct simd_columns *columns, float most,
+			float above, const struct simd_buckets *buckets);
+
 /* The loops of one instruction set: one for every fill. */
 struct simd_loops {
 	unsigned chunk; /* blocks in a chunk, at most SIMD_CHUNK_MAX */
@@ -83,6 +121,9 @@ struct simd_loops {
 	simd_fold *fold;
 	simd_sample *greedy[KERNEL_COUNT]; /* of SAMPLE_LIST; logits alone */
 	simd_sample *sample[KERNEL_COUNT];
+	simd_total *total[KERNEL_COUNT];
+	simd_list *list[KERNEL_COUNT];
+	simd_steps *steps[KERNEL_COUNT];
 };
 
 #define SIMD_CHUNK_MAX 64

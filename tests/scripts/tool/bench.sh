@@ -177,7 +177,10 @@ rows_part()
 		for n in (1, 8, 64)) and
 	all(have(f"rows/greedy/{n}x1000", "maximum")[0]["ratio"]
 		for n in (1, 64)) and
-	len(rows) == 13' &&
+	all(have(f"rows/filtered/{n}x1000", "token")[0]["ratio"] and
+		have(f"rows/filtered/{n}x1000", "top-p")[0]["ratio"]
+		for n in (1, 64)) and
+	len(rows) == 19' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }

@@ -9,6 +9,7 @@
 #   fill DIST DTYPE BYTES TIMES    ok CALL WHOLE
 #   replay STATES TIMES            ok CALL WHOLE
 #   tokens ROWS VOCABULARY TIMES   ok CALL WHOLE
+#   filtered ROWS VOCABULARY TIMES ok CALL WHOLE
 #
 # in nanoseconds of all repetitions, until the calls had returned and until the
 # work was done; or "error ..." and why. Lines of its own that begin otherwise
@@ -153,7 +154,20 @@ def tokens(rows, vocabulary, times):
     return clock.stop(False)
 
 
-QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens}
+def filtered(rows, vocabulary, times):
+    logits = torch.randn(int(rows), int(vocabulary), device=device)
+    clock = Clock()
+    clock.start()
+    for _ in range(int(times)):
+        values, ids = torch.topk(logits / 0.8, 50)
+        shares = torch.softmax(values, -1)
+        shares[shares.cumsum(-1) - shares >= 0.9] = 0
+        ids.gather(-1, shares.multinomial(1))
+    return clock.stop(False)
+
+
+QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens,
+             "filtered": filtered}
 
 
 def answer(line):

@@ -52,10 +52,11 @@ void site_make_steps(struct contract *c, struct site *site, uint32_t n,
 
 /*
  * site_replay() puts work on the stream many times without a wait: as a graph
- * of one node on the device under test, eagerly on the reference.
+ * on the device under test, eagerly on the reference. The graph has one node for
+ * each of the calls that `put` makes.
  */
 void site_replay(struct contract *c, struct site *site,
 		 enum philox_status (*put)(struct site *site, const void *work),
-		 const void *work);
+		 const void *work, size_t calls);
 
 #endif

@@ -137,7 +137,7 @@ static void replay_draws(struct contract *c, struct site *site)
 	EXPECT_PART(make_list(c, site, &work.list, &counts));
 	EXPECT_PART(
 		site_allocate(c, site, ENTRIES * VALUES * 4, &work.fill.out));
-	EXPECT_PART(site_replay(c, site, put_draws, &work));
+	EXPECT_PART(site_replay(c, site, put_draws, &work, 1));
 	EXPECT_PART(
 		site_note_memory(c, site, work.fill.out, ENTRIES * VALUES * 4));
 	EXPECT_PART(site_note_states(c, site));

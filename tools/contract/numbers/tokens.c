@@ -297,8 +297,51 @@ static void replay_samples(struct contract *c, struct site *site)
 	work.sample.logits = logits;
 	work.sample.keys = keys;
 	work.sample.tokens = tokens;
-	EXPECT_PART(site_replay(c, site, put_samples, &work));
+	EXPECT_PART(site_replay(c, site, put_samples, &work, 1));
 	EXPECT_PART(note_tokens(c, site, &work.sample));
+}
+
+/* Each launch draws the shares that its filters keep. */
+static enum philox_status put_filtered(struct site *site, const void *work)
+{
+	const struct samples *samples = work;
+	const struct philox_row_fill_desc shares = {
+		.size = sizeof(shares),
+		.dist = PHILOX_DIST_UNIFORM,
+		.dtype = PHILOX_DTYPE_F32,
+		.count = 1,
+		.pitch = 1,
+		.out = (void *)(uintptr_t)samples->sample.top_ps};
+	enum philox_status status = philox_rows_fill(site->rows, site->stream,
+						     &samples->list, &shares);
+
+	return status == PHILOX_OK
+		       ? philox_sample_rows(site->rows, site->stream,
+					    &samples->list, &samples->sample)
+		       : status;
+}
+
+static void replay_filtered(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct samples work = {.sample = {.size = sizeof(work.sample),
+					  .dtype = PHILOX_DTYPE_F32,
+					  .vocab = 700,
+					  .pitch = LOGITS}};
+	void *logits, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_batch(c, site, &work.list));
+	EXPECT_PART(make_filters(c, site, &work.sample));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	work.list.count = 12;
+	work.sample.logits = logits;
+	work.sample.tokens = tokens;
+	EXPECT_PART(site_replay(c, site, put_filtered, &work, 2));
+	EXPECT_PART(site_note_memory(c, site, work.sample.cuts, MANY * 8));
+	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
+	EXPECT_PART(site_note_states(c, site));
 }
 
 /* --- tokens of seeds, and at steps ---------------------------------------- */
@@ -372,6 +415,8 @@ const struct contract_check contract_tokens[] = {
 	{"what filters keep, and what is drawn of it, are the host's",
 	 .on_both = sample_filtered},
 	{"replays sample what eager calls would", .on_both = replay_samples},
+	{"replays filter by what the device wrote before",
+	 .on_both = replay_filtered},
 	{"tokens of seeds, and at steps, are the host's",
 	 .on_both = sample_seeds},
 	{0},
