@@ -4,8 +4,9 @@
  * Six requests share three slots. Each round samples a slot's next four
  * positions at once, with the draws that four rounds would have made, and keeps
  * as many as a draft had guessed, and one more; how many, only the device
- * knows. A round is one captured graph. The tokens of each request are those of
- * decoding it alone, token by token.
+ * knows. A round is one captured graph, which reads the parameters of each
+ * request: a seed, a temperature, top-k and top-p. The tokens of each request
+ * are those of decoding it alone, token by token.
  */
 #include <string.h>
 #include "try.h"
@@ -19,6 +20,8 @@ struct shared {
 	int32_t tokens[ENTRIES];
 	uint32_t slot_of[ENTRIES], step_of[ENTRIES];
 	uint8_t entry_runs[ENTRIES], slot_runs[SLOTS];
+	float temperature[ENTRIES], top_p[ENTRIES];
+	uint32_t top_k[ENTRIES];
 	uint32_t kept[SLOTS];
 	int32_t request[SLOTS], length[SLOTS];
 	int32_t out[SLOTS][ROOM];
@@ -75,6 +78,23 @@ static void verify(const void *args)
 	}
 }
 
+/* A token for each of some entries, by the parameters of its request. */
+static struct philox_sample_desc sample_of(struct shared *on)
+{
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = on->logits,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = VOCAB,
+		.pitch = VOCAB,
+		.temperatures = on->temperature,
+		.filters = PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P,
+		.filter_order = PHILOX_FILTER_ORDER_KPM,
+		.top_ks = on->top_k,
+		.top_ps = on->top_p,
+		.tokens = on->tokens};
+}
+
 /* One round for all slots that run. */
 static struct philox_graph *capture(struct philox_context *context,
 				    struct philox_rows *rows,
@@ -88,16 +108,10 @@ static struct philox_graph *capture(struct philox_context *context,
 					       .steps = on->step_of};
 	const struct philox_row_list slots = {
 		.size = sizeof(slots), .mask = on->slot_runs, .count = SLOTS};
-	const struct philox_sample_desc sample = {.size = sizeof(sample),
-						  .logits = on->logits,
-						  .dtype = PHILOX_DTYPE_F32,
-						  .vocab = VOCAB,
-						  .pitch = VOCAB,
-						  .temperature = 0.7,
-						  .tokens = on->tokens,
-						  .flags = PHILOX_ROWS_KEEP};
+	struct philox_sample_desc sample = sample_of(on);
 	struct philox_graph *graph;
 
+	sample.flags = PHILOX_ROWS_KEEP;
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_stream_launch_host(device, stream, run_model, &on,
 				      sizeof(on)));
@@ -118,7 +132,12 @@ static void seat(struct philox_rows *rows, philox_stream stream,
 	on->request[slot] = request;
 	on->length[slot] = 0;
 	on->slot_runs[slot] = 1;
-	memset(&on->entry_runs[slot * STEPS], 1, STEPS);
+	for (uint32_t i = slot * STEPS; i < (slot + 1) * STEPS; i++) {
+		on->entry_runs[i] = 1;
+		on->temperature[i] = 0.5f + 0.1f * (float)request;
+		on->top_k[i] = request % 2 ? 5 : 0; /* 0: all */
+		on->top_p[i] = 1 - 0.05f * (float)request;
+	}
 }
 
 static void leave(struct shared *on, uint32_t slot)
@@ -160,13 +179,7 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 {
 	const struct philox_row_list first = {.size = sizeof(first),
 					      .count = 1};
-	const struct philox_sample_desc sample = {.size = sizeof(sample),
-						  .logits = on->logits,
-						  .dtype = PHILOX_DTYPE_F32,
-						  .vocab = VOCAB,
-						  .pitch = VOCAB,
-						  .temperature = 0.7,
-						  .tokens = on->tokens};
+	const struct philox_sample_desc sample = sample_of(on);
 
 	seat(rows, stream, on, 0, request);
 	for (int position = 0; position < LENGTH; position++) {

@@ -457,10 +457,10 @@ PHILOX_API enum philox_status philox_rows_check(
  * its logit / temperature is up to 40 below. Gumbel numbers are between -3.14
  * and 45.1, so a token that is 49 below the highest is never drawn.
  *
- * The token depends only on the state and the logits of its row. It does not
+ * The token depends only on its row's state, logits and parameters. It does not
  * depend on the row's place in the batch, the batch, the device, the launch
- * shape, or on how the vocabulary is split over ranks. No softmax is computed,
- * nothing is sorted, and only the logits are read.
+ * shape, or, without filters, on how the vocabulary is split over ranks. No
+ * softmax is computed, and nothing is sorted.
  *
  *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-100
  *   equal scores           the lowest index
@@ -497,8 +497,8 @@ PHILOX_API enum philox_status philox_rows_check(
  *          that has min_p times the highest probability or more; what is below
  *          2^-126 keeps all
  *
- * With the highest logit M, and 1 / temperature as above, or 1 at temperature
- * 0, the t and the mass of token v are
+ * With M, the highest logit of those that may be drawn, and 1 / temperature as
+ * above, or 1 where it is greedy, the t and the mass of token v are
  *
  *   t(v) = (logit(v) - M) (1 / temperature)     0 where the logit is M
  *   mass(v) = floor(philox_exp_f32(t(v)) 2^56)
@@ -508,8 +508,8 @@ PHILOX_API enum philox_status philox_rows_check(
  * order in which anything is added, and is the same on every device. Beside
  * +inf only +inf has mass. Tokens that are not allowed, or whose logit is -inf,
  * are never kept, and the token with the highest logit always is. A p or min_p
- * that is not in [0, 1]: token -1; -0 is 0. Filters look at the columns of the
- * call, so a part of a vocabulary is filtered by itself.
+ * that is not in [0, 1]: token -1; -0 is 0. PHILOX_INIT() leaves top_p 0, which
+ * keeps one token.
  *
  * Top-p may look at all tokens, or at those that others have left: see enum
  * philox_filter_order.
@@ -518,7 +518,8 @@ PHILOX_API enum philox_status philox_rows_check(
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
  * whole, and philox_sample_token() gives its token. All ranks need the same
- * states.
+ * states. This is so without filters: they look at the columns of the call
+ * only, so a filtered sample needs the whole vocabulary on one rank.
  */
 
 /* The filters that a sample uses; the sum of some. */
@@ -547,10 +548,11 @@ enum philox_filter_order {
  * still read the logits of one entry when the token of another is written.
  *
  * A filter is used if its bit is in `filters`. Its value is that of the field,
- * rounded to f32, or of its array where that is not NULL. cuts[i] becomes the
- * key of the last token that entry i keeps, in the order of filters: what is
- * kept are the tokens with philox_sample_order() >= cuts[i]. It is UINT64_MAX
- * where no token is kept.
+ * or of its array where that is not NULL; top_p and min_p are rounded to f32,
+ * so 0.99999999 is 1. cuts[i] becomes the key of the last token that entry i
+ * keeps, in the order of filters: what is kept are the tokens with
+ * philox_sample_order() >= cuts[i]. It is UINT64_MAX for an entry that has no
+ * token, but where the scores of all that it keeps are -infinity, beyond f32.
  */
 struct philox_sample_desc {
 	size_t size;        /* sizeof(this struct) */

@@ -342,6 +342,7 @@ struct filter_block {
 	uint64_t keys[FILTER_FEW];
 	uint64_t upper, lower; /* of the sum of all masses */
 	uint32_t listed;
+	int is_valid;
 	filter_row row;
 	filter entry;
 	filter_search search;
@@ -365,15 +366,32 @@ static __device__ __forceinline__ void proceed(filter_block *block)
 					     &block->search, FILTER_FEW);
 }
 
-/* Thread 0 begins an entry whose greatest key is `first`: of it alone. */
-static __device__ __forceinline__ void
-begin_filters(const sample_args *args, const sample_row *row, uint32_t entry,
-	      uint64_t first, filter_block *block)
+/*
+ * Looks the filters of an entry up, once for all threads of a block; says
+ * whether they are in range.
+ */
+static __device__ __forceinline__ int begin_filters(const sample_args *args,
+						    uint32_t entry,
+						    filter_block *block)
 {
+	__syncthreads();
+	if (threadIdx.x == 0)
+		block->is_valid =
+			filter_begin(&args->filters, entry, &block->entry);
+	__syncthreads();
+	return block->is_valid;
+}
+
+/* Begins the searches of an entry whose greatest key is `first`. */
+static __device__ __forceinline__ void
+begin_searches(const sample_row *row, uint64_t first, filter_block *block)
+{
+	if (threadIdx.x != 0)
+		return;
 	block->row.most = filter_logit(first);
 	block->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
-	filter_begin(&args->filters, entry, &block->entry);
 	block->search.done = 1;
+	block->search.needs_total = 0;
 }
 
 /* The sum of a warp's; all of its threads take part. */
@@ -549,8 +567,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	{                                                                      \
 		filter_work work;                                              \
                                                                                \
-		if (threadIdx.x == 0)                                          \
-			begin_filters(args, row, entry, first, block);         \
+		begin_searches(row, first, block);                             \
 		proceed(block);                                                \
 		while ((work = work_of(block)) != FILTER_DONE) {               \
 			if (work == FILTER_TOTAL)                              \
@@ -583,10 +600,9 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	{                                                                      \
 		__shared__ filter_block block;                                 \
 		sample_row greedy = *row;                                      \
-		filter of_entry;                                               \
 		uint64_t first;                                                \
                                                                                \
-		if (!filter_begin(&args->filters, entry, &of_entry))           \
+		if (!begin_filters(args, entry, &block))                       \
 			return SAMPLE_NO_TOKEN;                                \
 		greedy.inverse = 0.0f;                                         \
 		first = share_key(block_max(                                   \

@@ -100,7 +100,7 @@ PHILOX_FN struct filter_sum filter_minus(struct filter_sum a,
 
 /*
  * filter_share() returns p `total` rounded up, but 1 at least, for p in [0, 1)
- * and total < 2^88. So a sum of masses is below p `total` if it is below this.
+ * or -0, and total < 2^88. So a sum of masses is below p `total` if it is below this.
  */
 PHILOX_FN struct filter_sum filter_share(struct filter_sum total, float p)
 {
@@ -108,25 +108,23 @@ PHILOX_FN struct filter_sum filter_share(struct filter_sum total, float p)
 	const uint32_t bits = philox_f32_bits(p), shift = 150 - (bits >> 23);
 	const uint32_t digits = (bits & 0x7fffffu) | 0x800000u;
 	uint64_t low = (total.low & 0xffffffffu) * digits;
-	uint64_t middle = (total.low >> 32) * digits + (low >> 32);
-	struct filter_sum sum, rest = {0, 0};
+	uint64_t middle = (total.low >> 32) * digits + (low >> 32), lost = 0;
+	struct filter_sum sum;
 
 	sum.high = total.high * digits + (middle >> 32);
 	sum.low = middle << 32 | (low & 0xffffffffu);
 	if (shift < 64) {
-		rest.low = sum.low << (64 - shift);
+		lost = sum.low << (64 - shift);
 		sum.low = sum.low >> shift | sum.high << (64 - shift);
 		sum.high >>= shift;
 	} else if (shift < 128) {
-		rest.low =
-			sum.low | (shift > 64 ? sum.high << (128 - shift) : 0);
+		lost = sum.low | (shift > 64 ? sum.high << (128 - shift) : 0);
 		sum.low = sum.high >> (shift - 64);
 		sum.high = 0;
 	} else {
-		rest = sum;
 		sum.low = sum.high = 0;
 	}
-	if (rest.low | rest.high || !(sum.low | sum.high))
+	if (lost || !(sum.low | sum.high))
 		sum.high += ++sum.low == 0;
 	return sum;
 }
@@ -483,11 +481,7 @@ PHILOX_FN int filter_begin(const struct sample_filters *args, uint64_t entry,
 	filter->order = args->order;
 	filter->next = FILTER_BY_COUNT;
 	filter->cut = filter->base = 0;
-	if (!filter_is_share(filter->p) || !filter_is_share(filter->m))
-		return 0;
-	if (filter->p == 0.0f)
-		filter->p = 0.0f; /* not -0 */
-	return 1;
+	return filter_is_share(filter->p) && filter_is_share(filter->m);
 }
 
 /* The lowest key above -infinity, or that min-p leaves. */

@@ -28,6 +28,54 @@ struct known {
 	uint32_t *allowed; /* of the whole vocabulary; NULL: all */
 };
 
+/* --- sums ------------------------------------------------------------------ */
+
+__extension__ typedef unsigned __int128 u128;
+
+static uint64_t next_long(uint32_t *x)
+{
+	uint64_t high = *x = *x * 1664525u + 1013904223u;
+
+	return high << 32 | (*x = *x * 1664525u + 1013904223u);
+}
+
+static u128 wide(struct filter_sum sum)
+{
+	return (u128)sum.high << 64 | sum.low;
+}
+
+/* Some numbers have all ones in their lower digits, so that all of them carry. */
+Test(filters, sums_of_masses_and_shares_of_them_have_all_digits)
+{
+	uint32_t x = 31;
+
+	for (int i = 0; i < 200000; i++) {
+		uint64_t upper = next_long(&x) >> (4 + next_long(&x) % 60);
+		uint64_t lower =
+			i % 3 ? next_long(&x) >> 5 : (1ull << (i % 59)) - 1;
+		struct filter_sum total = filter_join(upper, lower);
+		uint32_t digits = (uint32_t)(next_long(&x) >> 41);
+		uint32_t shift = 24 + (uint32_t)(next_long(&x) % 126);
+		float p =
+			i % 5 ? ldexpf((float)(digits | 0x800000), -(int)shift)
+			      : 0x1p-64f;
+		u128 product, least;
+
+		cr_assert(wide(total) == ((u128)upper << 28) + lower);
+		if (total.high >> 24)
+			continue;
+		digits = i % 5 ? digits | 0x800000 : 0x800000;
+		shift = i % 5 ? shift : 87;
+		product = wide(total) * digits;
+		least = shift < 128 ? product >> shift : 0;
+		if (shift >= 128 || least << shift != product || !least)
+			least++;
+		cr_assert(wide(filter_share(total, p)) == least,
+			  "%llx of %llx, %llx", (unsigned long long)digits,
+			  (unsigned long long)upper, (unsigned long long)lower);
+	}
+}
+
 /* --- rows of logits ------------------------------------------------------- */
 
 static uint32_t next(uint32_t *x)
@@ -104,7 +152,10 @@ static uint32_t is_allowed(const struct known *of, uint32_t v, uint32_t *x)
 	}
 }
 
-/* With the digits of a bf16. Apart: inlined, gcc 12 leaves it out. */
+/*
+ * With the digits of a bf16. Apart: where a float becomes itself with its lower
+ * bits cleared, or itself, gcc 12.2 does not clear them (its pass split1).
+ */
 static __attribute__((noinline)) float truncated(float x)
 {
 	return philox_bf16_to_f32((uint16_t)(philox_f32_bits(x) >> 16));

@@ -198,10 +198,10 @@ static void sample_masked(struct contract *c, struct site *site)
 static void make_filters(struct contract *c, struct site *site,
 			 struct philox_sample_desc *sample)
 {
-	static const uint32_t ks[] = {0, 1, 40, 700, 5000, 0xffffffffu};
-	static const float temperatures[] = {1, 0.7f, 0, 0.05f, 8, -1, 1};
-	static const float ps[] = {1, 0, 0.5f, 0.9f, 0.999f, 0.3f, 2};
-	static const float ms[] = {0, 0.05f, 1e-4f, 0, 1};
+	static const uint32_t ks[] = {0, 1, 40, 700, 3000, 0xffffffffu};
+	static const float temperatures[] = {1, 2, 0, 0.05f, 8, -1, 20};
+	static const float ps[] = {1, 0, 0.5f, 0.9f, 0.7f, 0.3f, 2};
+	static const float ms[] = {0, 0.05f, 0.3f, 0, 0.6f};
 	uint32_t k[MANY];
 	float t[MANY], p[MANY], m[MANY];
 	void *memory[5];
@@ -211,6 +211,13 @@ static void make_filters(struct contract *c, struct site *site,
 		t[i] = temperatures[site_word(22, i) % 7];
 		p[i] = ps[site_word(23, i) % 7];
 		m[i] = ms[site_word(24, i) % 5];
+		if (i % 8)
+			continue;
+		/* each keeps less than the one before, with a mask or without */
+		t[i] = 20;
+		k[i] = i % 32 ? 1500 : 3000;
+		m[i] = 0.8f;
+		p[i] = 0.5f;
 	}
 	EXPECT_PART(site_upload(c, site, k, sizeof(k), &memory[0]));
 	EXPECT_PART(site_upload(c, site, t, sizeof(t), &memory[1]));
@@ -226,40 +233,117 @@ static void make_filters(struct contract *c, struct site *site,
 		PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
 }
 
-/* All kinds of filters, logits that are few (ties) or any, and a mask. */
+/* Some entry of the three calls keeps another set in each order of filters. */
+static void orders_differ(struct contract *c, struct site *site,
+			  const struct philox_sample_desc *sample, uint32_t n,
+			  uint64_t cuts[3][MANY])
+{
+	uint32_t others = 0;
+
+	EXPECT_OK(philox_memory_copy(site->device, site->stream,
+				     cuts[sample->filter_order], sample->cuts,
+				     n * 8));
+	EXPECT_OK(philox_stream_synchronize(site->device, site->stream));
+	for (uint32_t i = 0; i < n && sample->filter_order == 2; i++)
+		others += cuts[0][i] != cuts[1][i] && cuts[1][i] != cuts[2][i];
+	EXPECT(sample->filter_order < 2 || others > 0);
+}
+
+/* Filters of all entries, in each order, with a mask at times. */
+static void sample_in_orders(struct contract *c, struct site *site,
+			     struct philox_sample_desc *sample,
+			     const struct philox_row_list *list,
+			     const uint32_t *allowed)
+{
+	uint64_t cuts[3][MANY];
+
+	for (uint32_t order = 0; order < 3; order++) {
+		sample->filter_order = order;
+		sample->flags = order < 2 ? PHILOX_ROWS_KEEP : 0;
+		sample->allowed =
+			sample->dtype == PHILOX_DTYPE_BF16 ? allowed : NULL;
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, list,
+					     sample));
+		EXPECT_PART(note_tokens(c, site, sample));
+		EXPECT_PART(site_note_memory(c, site, sample->cuts, MANY * 8));
+		EXPECT_PART(orders_differ(c, site, sample, list->count, cuts));
+	}
+}
+
+/* Logits from -8 to 8: of few values, many equal, for the 16-bit types. */
+static void make_even_logits(void *to, enum philox_dtype dtype)
+{
+	for (uint32_t i = 0; i < LOGIT_ROWS * LOGITS; i++) {
+		const uint32_t w = site_word(25, i);
+		const float x = (float)(int)(w >> 8) * 0x1p-20f - 8;
+
+		if (dtype == PHILOX_DTYPE_F32)
+			((float *)to)[i] = x;
+		else if (dtype == PHILOX_DTYPE_BF16)
+			((uint16_t *)to)[i] = philox_number_to_bf16(x);
+		else
+			((uint16_t *)to)[i] = philox_f32_to_f16(x);
+	}
+}
+
 static void sample_filtered(struct contract *c, struct site *site)
 {
 	static const enum philox_dtype dtypes[] = {
 		PHILOX_DTYPE_F32, PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16};
-	static uint32_t bits[LOGIT_ROWS * LOGITS];
-	struct philox_sample_desc sample = {
-		.size = sizeof(sample), .vocab = LOGITS - 4, .pitch = LOGITS};
-	void *logits[2], *allowed, *keys, *tokens;
+	enum { WORDS = LOGITS / 32 + 2 };
+	static float x[LOGIT_ROWS * LOGITS];
+	static uint32_t masks[WORDS];
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .vocab = LOGITS - 4,
+					    .first = 13,
+					    .pitch = LOGITS};
+	void *logits, *allowed, *keys, *tokens;
 	struct philox_row_list list;
 
-	make_logits(bits, 0x80ffffffu, 0x3f800000u);
-	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &allowed));
-	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits[0]));
-	make_logits(bits, 0x80f080f0u, 0x3f803f80u);
-	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits[1]));
+	for (uint32_t i = 0; i < WORDS; i++)
+		masks[i] = site_word(26, i);
+	EXPECT_PART(site_upload(c, site, masks, sizeof(masks), &allowed));
+	EXPECT_PART(site_allocate(c, site, sizeof(x), &logits));
 	EXPECT_PART(make_batch(c, site, &list));
 	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
 	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
 	EXPECT_PART(make_filters(c, site, &sample));
 	sample.keys = keys;
 	sample.tokens = tokens;
-	for (uint32_t i = 0; i < 9; i++) {
-		sample.dtype = dtypes[i % 3];
-		sample.logits = (const char *)logits[i != 0] + i / 3 * 4;
-		sample.filter_order = i / 3;
-		sample.allowed = i % 4 ? NULL : allowed;
-		sample.first = i * 5;
-		list.count = i < 3 ? LOGIT_ROWS : 7;
-		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
-					     &sample));
-		EXPECT_PART(note_tokens(c, site, &sample));
-		EXPECT_PART(site_note_memory(c, site, sample.cuts, MANY * 8));
+	list.count = LOGIT_ROWS;
+	for (uint32_t i = 0; i < 3; i++) {
+		make_even_logits(x, dtypes[i]);
+		EXPECT_OK(philox_memory_copy(site->device, site->stream, logits,
+					     x, sizeof(x)));
+		sample.dtype = dtypes[i];
+		sample.logits = (const char *)logits + 4 * i;
+		EXPECT_PART(sample_in_orders(c, site, &sample, &list, allowed));
 	}
+}
+
+/* Rows that are all -infinity, infinite, 0 or have a NaN. */
+static void sample_odd(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .dtype = PHILOX_DTYPE_F32,
+					    .vocab = LOGITS,
+					    .pitch = LOGITS};
+	void *logits, *tokens;
+	struct philox_row_list list;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	EXPECT_PART(make_filters(c, site, &sample));
+	list.mask = NULL;
+	list.count = 8;
+	sample.logits = logits;
+	sample.tokens = tokens;
+	EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list, &sample));
+	EXPECT_PART(site_note_memory(c, site, sample.cuts, MANY * 8));
+	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
 }
 
 /* --- replays -------------------------------------------------------------- */
@@ -414,6 +498,7 @@ const struct contract_check contract_tokens[] = {
 	 .on_both = sample_masked},
 	{"what filters keep, and what is drawn of it, are the host's",
 	 .on_both = sample_filtered},
+	{"odd rows are filtered as on the host", .on_both = sample_odd},
 	{"replays sample what eager calls would", .on_both = replay_samples},
 	{"replays filter by what the device wrote before",
 	 .on_both = replay_filtered},
