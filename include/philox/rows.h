@@ -543,9 +543,9 @@ enum philox_filter_order {
  * Logits and the output. Begin with PHILOX_INIT(). All arrays are device memory
  * and have as many entries as the list, or as `count` says; an entry of
  * `allowed` has (first + vocab + 31) / 32 words. They are read when the kernel
- * runs: in a captured graph, at each launch. Tokens, keys and cuts that overlap
- * any other array, each other or the table are refused by name: blocks may
- * still read the logits of one entry when the token of another is written.
+ * runs: in a captured graph, at each launch. An array that is written and
+ * overlaps another one, or the table, is refused by name: blocks may still read
+ * the logits of one entry when the token of another is written.
  *
  * A filter is used if its bit is in `filters`. Its value is that of the field,
  * or of its array where that is not NULL; top_p and min_p are rounded to f32,
@@ -553,6 +553,11 @@ enum philox_filter_order {
  * keeps, in the order of filters: what is kept are the tokens with
  * philox_sample_order() >= cuts[i]. It is UINT64_MAX for an entry that has no
  * token, but where the scores of all that it keeps are -infinity, beyond f32.
+ *
+ * kept_counts[i] becomes how many tokens entry i keeps, and `kept` has their
+ * indices from i * kept_pitch on, ascending. If they are more than kept_pitch,
+ * the lowest kept_pitch of them are there. With 0 filters these, too, are those
+ * that may be drawn.
  */
 struct philox_sample_desc {
 	size_t size;        /* sizeof(this struct) */
@@ -576,6 +581,9 @@ struct philox_sample_desc {
 	int32_t *tokens;           /* NULL: not wanted */
 	uint64_t *keys;            /* NULL: not wanted; one is needed */
 	uint64_t *cuts;            /* NULL: not wanted */
+	uint32_t *kept_counts;     /* NULL: not wanted */
+	int32_t *kept;             /* NULL: not wanted; needs kept_counts */
+	uint64_t kept_pitch;       /* indices from entry to entry, >= 1 */
 	uint32_t flags;            /* enum philox_rows_flags */
 	uint32_t reserved;         /* 0 */
 };

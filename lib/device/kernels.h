@@ -369,7 +369,10 @@ struct sample_filters {
 	float top_p;    /* 1: not used */
 	float min_p;    /* 0: not used */
 	uint32_t order; /* enum philox_filter_order */
-	uint64_t *cuts; /* or NULL */
+	uint64_t *cuts; /* written, or NULL */
+	uint32_t *kept_counts;
+	int32_t *kept;
+	uint64_t kept_pitch;
 };
 
 /*

@@ -135,8 +135,8 @@ static __device__ __forceinline__ uint64_t block_max(uint64_t key)
  * must not differ between them. Returns null if the entry does not take part,
  * or its row, which is shared until the next entry.
  */
-static __device__ __forceinline__ const sample_row *
-begin_entry(const sample_args *args, uint64_t launch, uint64_t entry)
+static __device__ __forceinline__ const sample_row *begin_entry(
+	const sample_args *args, uint64_t launch, uint64_t entry)
 {
 	__shared__ sample_row found;
 	__shared__ int takes_part;
@@ -251,8 +251,7 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 	{                                                                      \
 		const uint32_t step = args->parts * SAMPLE_THREADS;            \
 		const uint32_t begin = part * SAMPLE_THREADS + threadIdx.x;    \
-		const uint32_t end =                                           \
-			sample_quads(args) + threadIdx.x % 32;                 \
+		const uint32_t end = sample_quads(args) + threadIdx.x % 32;    \
 		uint32_t quad = sample_first_quad(args) + begin;               \
 		sample_four_##name next =                                      \
 			sample_##name##_load(args, entry, quad);               \
@@ -333,7 +332,7 @@ SAMPLE_LIST(SAMPLE_KERNEL)
 
 /* Quads that a thread loads before it looks at the first; those past the end
  * have columns of -infinity. */
-#define FILTER_AHEAD 4
+#define FILTER_AHEAD 2
 
 /* What a block knows of the filters of its entry; shared by its threads. */
 struct filter_block {
@@ -383,8 +382,9 @@ static __device__ __forceinline__ int begin_filters(const sample_args *args,
 }
 
 /* Begins the searches of an entry whose greatest key is `first`. */
-static __device__ __forceinline__ void
-begin_searches(const sample_row *row, uint64_t first, filter_block *block)
+static __device__ __forceinline__ void begin_searches(const sample_row *row,
+						      uint64_t first,
+						      filter_block *block)
 {
 	if (threadIdx.x != 0)
 		return;
@@ -403,8 +403,8 @@ static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
 }
 
 /* Adds up the masses of all threads, in halves. */
-static __device__ __forceinline__ void
-end_total(filter_block *block, uint64_t upper, uint64_t lower)
+static __device__ __forceinline__ void end_total(filter_block *block,
+						 uint64_t upper, uint64_t lower)
 {
 	if (threadIdx.x == 0)
 		block->upper = block->lower = 0;
@@ -446,6 +446,36 @@ static __device__ __forceinline__ void end_list(filter_block *block)
 		block->search.done = 1;
 	}
 	__syncthreads();
+}
+
+/*
+ * How much the threads before this one have, and the sum of the block's; all of
+ * its threads take part.
+ */
+static __device__ __forceinline__ uint32_t block_places(uint32_t n,
+							uint32_t *sum)
+{
+	__shared__ uint32_t of_warp[SAMPLE_THREADS / 32];
+	const uint32_t warp = threadIdx.x / 32;
+	uint32_t before = 0, all = n;
+
+	for (uint32_t apart = 1; apart < 32; apart *= 2) {
+		const uint32_t others =
+			__shfl_xor_sync(0xffffffffu, all, apart);
+
+		before += threadIdx.x & apart ? others : 0;
+		all += others;
+	}
+	__syncthreads();
+	if (threadIdx.x % 32 == 0)
+		of_warp[warp] = all;
+	__syncthreads();
+	*sum = 0;
+	for (uint32_t i = 0; i < SAMPLE_THREADS / 32; i++) {
+		before += i < warp ? of_warp[i] : 0;
+		*sum += of_warp[i];
+	}
+	return before;
 }
 
 /* A key of thread 0 for all threads of a block. */
@@ -506,9 +536,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		}                                                              \
 	}                                                                      \
                                                                                \
-	static __device__ void total_##name(const sample_args *args,           \
-					    uint32_t entry,                    \
-					    filter_block *block)               \
+	static __device__ void total_##name(                                   \
+		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
 		const uint64_t base = block->search.base;                      \
 		const filter_row row = block->row;                             \
@@ -517,8 +546,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		each_key_##name(args, entry, [&](uint64_t key) {               \
 			if (key < base)                                        \
 				return;                                        \
-			const uint64_t mass =                                  \
-				filter_mass(filter_t(&row, filter_logit(key)));\
+			const uint64_t mass = filter_mass(                     \
+				filter_t(&row, filter_logit(key)));            \
                                                                                \
 			upper += filter_upper(mass);                           \
 			lower += filter_lower(mass);                           \
@@ -526,9 +555,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		end_total(block, upper, lower);                                \
 	}                                                                      \
                                                                                \
-	static __device__ void level_##name(const sample_args *args,           \
-					    uint32_t entry,                    \
-					    filter_block *block)               \
+	static __device__ void level_##name(                                   \
+		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
 		const filter_search search = block->search;                    \
 		const filter_row row = block->row;                             \
@@ -543,9 +571,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		end_level(block);                                              \
 	}                                                                      \
                                                                                \
-	static __device__ void list_##name(const sample_args *args,            \
-					   uint32_t entry,                     \
-					   filter_block *block)                \
+	static __device__ void list_##name(                                    \
+		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
 		const filter_search search = block->search;                    \
                                                                                \
@@ -560,10 +587,9 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		end_list(block);                                               \
 	}                                                                      \
                                                                                \
-	static __device__ uint64_t cut_##name(const sample_args *args,         \
-					      const sample_row *row,           \
-					      uint32_t entry, uint64_t first,  \
-					      filter_block *block)             \
+	static __device__ uint64_t cut_##name(                                 \
+		const sample_args *args, const sample_row *row,                \
+		uint32_t entry, uint64_t first, filter_block *block)           \
 	{                                                                      \
 		filter_work work;                                              \
                                                                                \
@@ -581,22 +607,58 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		return block->entry.cut;                                       \
 	}                                                                      \
                                                                                \
-	/* The least key that is not below a cut, for thread 0. */             \
-	static __device__ uint64_t last_##name(const sample_args *args,        \
+	/* Writes the indices of what is kept; returns how many there are. */  \
+	static __device__ uint32_t keep_##name(const sample_args *args,        \
 					       uint32_t entry, uint64_t cut)   \
 	{                                                                      \
-		uint64_t last = SAMPLE_NO_TOKEN;                               \
+		const uint32_t quads = sample_quads(args);                     \
+		uint32_t before = 0;                                           \
                                                                                \
-		each_key_##name(args, entry, [&](uint64_t key) {               \
-			last = key >= cut && key < last ? key : last;          \
-		});                                                            \
-		return ~block_max(~last);                                      \
+		for (uint32_t q = 0; q < quads; q += SAMPLE_THREADS) {         \
+			const uint32_t quad =                                  \
+				sample_first_quad(args) + q + threadIdx.x;     \
+			uint32_t kept = 0, n = 0, sum, place;                  \
+                                                                               \
+			take_four_##name(                                      \
+				sample_##name##_of(                            \
+					args,                                  \
+					sample_##name##_load(args, entry,      \
+							     quad),            \
+					sample_allowed(args, entry, quad)),    \
+				quad, [&](uint64_t key) {                      \
+					kept = kept << 1 | (key >= cut);       \
+					n += key >= cut;                       \
+				});                                            \
+			place = before + block_places(n, &sum);                \
+			before += sum;                                         \
+			for (uint32_t i = 0; i < 4; i++)                       \
+				if (kept >> (3 - i) & 1)                       \
+					filter_keep(&args->filters, entry,     \
+						    place++, quad * 4 + i);    \
+		}                                                              \
+		return before;                                                 \
 	}                                                                      \
                                                                                \
-	/* The key of an entry's token, and the last that it keeps: thread 0's. */ \
+	/* What an entry with a cut keeps: thread 0's. */                      \
+	static __device__ filter_kept kept_of_##name(                          \
+		const sample_args *args, uint32_t entry, uint64_t cut)         \
+	{                                                                      \
+		filter_kept kept = {SAMPLE_NO_TOKEN, 0};                       \
+                                                                               \
+		each_key_##name(args, entry, [&](uint64_t key) {               \
+			if (key >= cut && key < kept.last)                     \
+				kept.last = key;                               \
+		});                                                            \
+		kept.last = ~block_max(~kept.last);                            \
+		if (args->filters.kept_counts)                                 \
+			kept.count = keep_##name(args, entry, cut);            \
+		return kept;                                                   \
+	}                                                                      \
+                                                                               \
+	/* The key of an entry's token, and what it keeps: thread 0's. */      \
 	static __device__ __forceinline__ uint64_t filtered_##name(            \
 		const sample_args *args, sample_row *row, uint32_t entry,      \
-		uint64_t *last)                                                \
+		filter_kept *kept)                                             \
 	{                                                                      \
 		__shared__ filter_block block;                                 \
 		sample_row greedy = *row;                                      \
@@ -608,11 +670,12 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		first = share_key(block_max(                                   \
 			best_of_##name<0>(args, &greedy, entry, 0).key));      \
 		if (philox_sample_token(first) < 0 ||                          \
-		    (row->inverse == 0.0f && !args->filters.cuts))             \
+		    (row->inverse == 0.0f &&                                   \
+		     !filter_is_asked(&args->filters)))                        \
 			return first;                                          \
 		row->cut = cut_##name(args, row, entry, first, &block);        \
-		if (args->filters.cuts)                                        \
-			*last = last_##name(args, entry, row->cut);            \
+		if (filter_is_asked(&args->filters))                           \
+			*kept = kept_of_##name(args, entry, row->cut);         \
 		if (row->inverse == 0.0f)                                      \
 			return first;                                          \
 		return block_max(best_of_##name<1>(args, row, entry, 0).key);  \
@@ -629,15 +692,15 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			const sample_row *found =                              \
 				begin_entry(&args, launch, i);                 \
 			uint64_t best = SAMPLE_NO_TOKEN;                       \
-			uint64_t last = SAMPLE_NO_TOKEN;                       \
+			filter_kept kept = {SAMPLE_NO_TOKEN, 0};               \
                                                                                \
 			if (!found)                                            \
 				continue;                                      \
 			sample_row row = *found;                               \
 			if (row.valid)                                         \
-				best = filtered_##name(&args, &row, i, &last); \
+				best = filtered_##name(&args, &row, i, &kept); \
 			if (threadIdx.x == 0) {                                \
-				filter_end(&args, i, last);                    \
+				filter_end(&args.filters, i, &kept);           \
 				sample_end(&args, launch,                      \
 					   sample_others(&args), i, &row,      \
 					   best);                              \

@@ -91,20 +91,28 @@ ALWAYS_INLINE uint64_t filter_first(const struct filter_job *job,
 	return first;
 }
 
-/* The least key that is not below a cut. */
-ALWAYS_INLINE uint64_t filter_last(const struct filter_job *job,
-				   filter_fetch *fetch, uint64_t cut)
+/* What an entry with a cut keeps. */
+ALWAYS_INLINE struct filter_kept filter_kept_of(const struct filter_job *job,
+						filter_fetch *fetch,
+						uint64_t cut)
 {
-	uint64_t room[FILTER_SPAN], last = SAMPLE_NO_TOKEN;
+	struct filter_kept kept = {.last = FILTER_TOP};
+	uint64_t room[FILTER_SPAN];
 	const uint64_t *keys;
 	uint32_t at = 0, n;
 
 	while ((n = filter_some(job, fetch, cut, FILTER_TOP, &at, &keys,
 				room)) != 0)
-		for (uint32_t i = 0; i < n; i++)
-			if (keys[i] >= cut && keys[i] < last)
-				last = keys[i];
-	return last;
+		for (uint32_t i = 0; i < n; i++) {
+			if (keys[i] < cut)
+				continue;
+			filter_keep(&job->args->filters, job->entry,
+				    kept.count++,
+				    0xffffffffu - (uint32_t)keys[i]);
+			if (keys[i] < kept.last)
+				kept.last = keys[i];
+		}
+	return kept;
 }
 
 /* --- lists ---------------------------------------------------------------- */
@@ -379,10 +387,10 @@ ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
 	return first;
 }
 
-/* The key of an entry's token, and the last key that it keeps. */
+/* The key of an entry's token if it is greedy, and what it keeps. */
 ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 				    struct sample_row *row, unsigned size,
-				    uint64_t *last)
+				    struct filter_kept *kept)
 {
 	struct filter filter;
 	uint64_t first;
@@ -391,11 +399,11 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		return SAMPLE_NO_TOKEN;
 	first = filter_begin_job(job, fetch, row, size);
 	if (philox_sample_token(first) < 0 ||
-	    (row->inverse == 0.0f && !job->args->filters.cuts))
+	    (row->inverse == 0.0f && !filter_is_asked(&job->args->filters)))
 		return first;
 	row->cut = filter_find(job, fetch, &filter);
-	if (job->args->filters.cuts)
-		*last = filter_last(job, fetch, row->cut);
+	if (filter_is_asked(&job->args->filters))
+		*kept = filter_kept_of(job, fetch, row->cut);
 	return row->inverse == 0.0f ? first : 0;
 }
 
@@ -442,7 +450,7 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		for (uint64_t i = 0; i < args->list.n; i++) {                 \
 			struct sample_row row;                                \
 			uint64_t best = SAMPLE_NO_TOKEN;                      \
-			uint64_t last = SAMPLE_NO_TOKEN;                      \
+			struct filter_kept kept = {SAMPLE_NO_TOKEN, 0};       \
                                                                               \
 			if (!sample_begin(args, launch, others, i, &row))     \
 				continue;                                     \
@@ -450,10 +458,10 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 			if (row.valid)                                        \
 				best = filter_entry(&job, loop##_fetch, &row, \
 						    sizeof(logit_type),       \
-						    &last);                   \
+						    &kept);                   \
 			if (row.cut && row.inverse != 0.0f)                   \
 				best = loop##_draw(&job, &row);               \
-			filter_end(args, i, last);                            \
+			filter_end(&args->filters, i, &kept);                 \
 			sample_end(args, launch, others, i, &row, best);      \
 		}                                                             \
 		if (args->table.control)                                      \

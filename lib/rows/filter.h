@@ -559,15 +559,34 @@ PHILOX_FN enum filter_work filter_proceed(struct filter *filter,
 	return s->level && s->left <= few ? FILTER_LIST : FILTER_LEVEL;
 }
 
-/*
- * filter_end() writes what an entry keeps: `last` is the least key that is kept,
- * looked for only where it is asked for.
- */
-PHILOX_FN void filter_end(const struct sample_args *args, uint64_t entry,
-			  uint64_t last)
+/* filter_is_asked() says whether a call asks for what is kept. */
+PHILOX_FN int filter_is_asked(const struct sample_filters *args)
 {
-	if (args->filters.cuts)
-		args->filters.cuts[entry] = last;
+	return args->cuts || args->kept_counts;
+}
+
+/* filter_keep() writes that token v is the one at a place of those kept. */
+PHILOX_FN void filter_keep(const struct sample_filters *args, uint64_t entry,
+			   uint32_t place, uint32_t v)
+{
+	if (args->kept && place < args->kept_pitch)
+		args->kept[entry * args->kept_pitch + place] = (int32_t)v;
+}
+
+/* What an entry keeps: the last key, and how many tokens. */
+struct filter_kept {
+	uint64_t last;
+	uint32_t count;
+};
+
+/* filter_end() writes it where it is asked for. */
+PHILOX_FN void filter_end(const struct sample_filters *args, uint64_t entry,
+			  const struct filter_kept *kept)
+{
+	if (args->cuts)
+		args->cuts[entry] = kept->last;
+	if (args->kept_counts)
+		args->kept_counts[entry] = kept->count;
 }
 
 #endif

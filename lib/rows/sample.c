@@ -5,6 +5,7 @@
 #include <philox/rows.h>
 #include "lib/base/float_mode.h"
 #include "lib/dist/dist.h"
+#include "lib/rows/filter.h"
 #include "lib/rows/rows.h"
 
 /* The sizes of the structs' first versions. */
@@ -152,7 +153,36 @@ static enum philox_status check_order(const struct philox_sample_desc *sample)
 	return PHILOX_OK;
 }
 
-static enum philox_status check_filters(const struct philox_sample_desc *s)
+/* Of what is kept: where it is written. */
+static enum philox_status check_kept(const struct philox_sample_desc *sample,
+				     uint64_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (sample->kept_counts)
+		status =
+			fill_check_array("sample", "kept_counts",
+					 sample->kept_counts, PHILOX_DTYPE_U32);
+	if (status != PHILOX_OK || !sample->kept)
+		return status;
+	if (!sample->kept_counts)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: kept_counts is NULL, but kept is "
+				  "not");
+	if (!sample->kept_pitch)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: kept_pitch is 0");
+	status = fill_check_array("sample", "kept", sample->kept,
+				  PHILOX_DTYPE_I32);
+	return status == PHILOX_OK
+		       ? rows_check_extent("sample", n, "kept_pitch",
+					   sample->kept_pitch,
+					   sample->kept_pitch, PHILOX_DTYPE_I32)
+		       : status;
+}
+
+static enum philox_status check_filters(const struct philox_sample_desc *s,
+					uint64_t n)
 {
 	enum philox_status status = check_order(s);
 
@@ -172,7 +202,7 @@ static enum philox_status check_filters(const struct philox_sample_desc *s)
 	if (status == PHILOX_OK && s->cuts)
 		status = fill_check_array("sample", "cuts", s->cuts,
 					  PHILOX_DTYPE_U64);
-	return status;
+	return status == PHILOX_OK ? check_kept(s, n) : status;
 }
 
 static enum philox_status check_sample_arrays(
@@ -208,7 +238,7 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 	if (status == PHILOX_OK)
 		status = check_allowed(sample, n);
 	if (status == PHILOX_OK)
-		status = check_filters(sample);
+		status = check_filters(sample, n);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
@@ -268,6 +298,10 @@ static void add_filters(struct rows_arrays *arrays,
 			 sizeof(*filters->min_ps));
 	rows_arrays_written(arrays, "sample: cuts", filters->cuts, n,
 			    sizeof(*filters->cuts));
+	rows_arrays_written(arrays, "sample: kept_counts", filters->kept_counts,
+			    n, sizeof(*filters->kept_counts));
+	rows_arrays_written(arrays, "sample: kept", filters->kept,
+			    n * filters->kept_pitch, sizeof(*filters->kept));
 }
 
 static void add_arrays(struct rows_arrays *arrays,
@@ -317,6 +351,9 @@ static void set_filters(struct sample_filters *filters,
 	filters->min_p = (float)sample->min_p;
 	filters->order = sample->filter_order;
 	filters->cuts = sample->cuts;
+	filters->kept_counts = sample->kept_counts;
+	filters->kept = sample->kept;
+	filters->kept_pitch = sample->kept_pitch;
 }
 
 static void set_args(struct sample_args *args,
@@ -356,7 +393,7 @@ static struct kernel_call make_call(struct sample_args *args,
 				    const struct philox_sample_desc *sample,
 				    const struct kernel_arrays *of_caller)
 {
-	const int filters = sample->filters || sample->cuts;
+	const int filters = sample->filters || filter_is_asked(&args->filters);
 
 	args->parts = count_parts(args, filters);
 	return (struct kernel_call){

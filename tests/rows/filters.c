@@ -235,7 +235,7 @@ static int32_t token_of(const struct known *of, struct philox_state state)
 struct memory {
 	struct philox_state state;
 	uint64_t cut;
-	uint32_t k;
+	uint32_t k, kept;
 	float temperature, p, m;
 	int32_t token;
 };
@@ -302,7 +302,18 @@ static struct philox_sample_desc describe(struct fixture *f,
 		.top_ps = of->filters & PHILOX_FILTER_TOP_P ? &memory->p : NULL,
 		.min_ps = of->filters & PHILOX_FILTER_MIN_P ? &memory->m : NULL,
 		.tokens = &memory->token,
-		.cuts = &memory->cut};
+		.cuts = &memory->cut,
+		.kept_counts = &memory->kept,
+		.kept = make(f, of->vocab * sizeof(int32_t)),
+		.kept_pitch = of->seed % 3 ? of->vocab : 1 + of->vocab / 9};
+}
+
+static void undescribe(struct fixture *f,
+		       const struct philox_sample_desc *sample)
+{
+	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample->logits));
+	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample->allowed));
+	OK(philox_memory_free(f->device, sample->kept));
 }
 
 static uint32_t count_kept(const struct known *of, uint64_t cut)
@@ -312,6 +323,27 @@ static uint32_t count_kept(const struct known *of, uint64_t cut)
 	for (uint32_t c = 0; c < of->vocab; c++)
 		n += philox_sample_order(logit_in(of, c), of->first + c) >= cut;
 	return n;
+}
+
+/* The indices are those of the kept tokens, ascending, while there is room. */
+static void lists_kept(const struct known *of, const struct memory *memory,
+		       const struct philox_sample_desc *sample, int line)
+{
+	const uint32_t last = (uint32_t)(of->last - of->first);
+	uint32_t n = 0;
+
+	cr_assert_eq(memory->kept, of->kept, "line %d: %u kept, not %u", line,
+		     memory->kept, of->kept);
+	for (uint32_t c = 0; of->kept && c < of->vocab; c++)
+		if (is_kept(of, c, last) && n++ < sample->kept_pitch)
+			cr_assert_eq(sample->kept[n - 1],
+				     (int32_t)(of->first + c),
+				     "line %d: number %u is %d", line, n - 1,
+				     sample->kept[n - 1]);
+	for (uint32_t i = of->kept; i < of->vocab; i++)
+		cr_assert_eq(sample->kept[i], -2);
+	for (uint64_t i = sample->kept_pitch; i < of->vocab; i++)
+		cr_assert_eq(sample->kept[i], -2);
 }
 
 static void is_known(const struct known *of, const struct memory *memory,
@@ -344,13 +376,15 @@ static void check_known(struct fixture *f, const struct known *of,
 	FOR_EACH_SIMD(simd)
 	{
 		memory->token = 12345;
+		for (uint32_t c = 0; c < of->vocab; c++)
+			sample.kept[c] = -2;
 		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
 					&sample));
 		OK(philox_stream_synchronize(f->device, f->stream));
 		is_known(of, memory, line, simd_name(simd));
+		lists_kept(of, memory, &sample, line);
 	}
-	OK(philox_memory_free(f->device, allowed));
-	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample.logits));
+	undescribe(f, &sample);
 }
 
 /* The first set is that without vectors, of which the table speaks. */
@@ -375,9 +409,10 @@ static void all_sets_agree(struct fixture *f, const struct known *of,
 			     simd_name(simd));
 		cr_assert_eq(memory->token, first.token, "row %d, %s", row,
 			     simd_name(simd));
+		cr_assert_eq(memory->kept, first.kept, "row %d, %s", row,
+			     simd_name(simd));
 	}
-	OK(philox_memory_free(f->device, allowed));
-	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample.logits));
+	undescribe(f, &sample);
 }
 
 /* --- the table ------------------------------------------------------------ */
@@ -436,27 +471,35 @@ PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
 	cr_assert_gt(rows, 700);
 }
 
-/* -0 equals 0, also where it is the last logit that is kept. */
+/*
+ * -0 equals 0, also where it is the last logit that is kept, of few columns or
+ * of more than are listed: three of four columns are one or the other.
+ */
+static void ends_at_0(struct fixture *f, struct memory *memory, uint32_t kept)
+{
+	struct known of = {.dtype = PHILOX_DTYPE_F32,
+			   .vocab = 2 * kept,
+			   .filters = PHILOX_FILTER_TOP_K,
+			   .k = kept,
+			   .temperature = 1,
+			   .kept = kept,
+			   .last = kept / 3 * 4 - 2};
+	static const float logits[] = {0, -0.0f, 0, -1};
+
+	of.logits = malloc(of.vocab * sizeof(*of.logits));
+	for (uint32_t c = 0; c < of.vocab; c++)
+		of.logits[c] = logits[c % 4];
+	for (of.seed = 0; of.seed < 20; of.seed++)
+		check_known(f, &of, memory, (int)of.seed);
+	free_row(&of);
+}
+
 PROMISE(filters, that_end_at_0_keep_0_and_its_negative)
 {
 	struct memory *memory = make_memory(f, sizeof(*memory));
-	struct known of = {.kind = 7,
-			   .dtype = PHILOX_DTYPE_F32,
-			   .vocab = LISTED,
-			   .filters = PHILOX_FILTER_TOP_K,
-			   .temperature = 1};
 
-	for (uint32_t c = 0; c < LISTED; c++)
-		of.listed[c] = c % 4 == 3   ? 0xbf800000 /* -1 */
-			       : c % 2 == 1 ? 0x80000000
-					    : 0;
-	of.k = of.kept = 32;
-	of.last = 41; /* of 3 in 4 columns, the 32nd */
-	for (of.seed = 0; of.seed < 40; of.seed++) {
-		make_row(&of);
-		check_known(f, &of, memory, (int)of.seed);
-		free_row(&of);
-	}
+	ends_at_0(f, memory, 30);
+	ends_at_0(f, memory, 4500);
 }
 
 /* Rows in which more is kept than what is listed, and of which less is. */
@@ -550,6 +593,13 @@ static void add_filters(struct fixture *f, struct philox_sample_desc *s)
 	s->cuts = make_memory(f, ENTRIES * sizeof(*s->cuts));
 }
 
+static int is_among(const int32_t *tokens, uint32_t n, int32_t v)
+{
+	while (n && tokens[n - 1] != v)
+		n--;
+	return n != 0;
+}
+
 PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 {
 	struct philox_rows *rows = make_rows(f);
@@ -558,6 +608,9 @@ PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 	uint32_t same = 0, others = 0;
 
 	add_filters(f, &s);
+	s.kept_counts = make_memory(f, ENTRIES * sizeof(*s.kept_counts));
+	s.kept = make_memory(f, ENTRIES * VOCAB * sizeof(*s.kept));
+	s.kept_pitch = VOCAB;
 	plain.temperatures = s.temperatures;
 	plain.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
 	s.flags = 0; /* the next round has other numbers */
@@ -571,6 +624,11 @@ PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 					   (uint32_t)v) >= s.cuts[i];
 
 			cr_assert_eq(kept, s.tokens[i] == v, "entry %u", i);
+			cr_assert(is_among(s.kept + i * VOCAB, s.kept_counts[i],
+					   s.tokens[i]));
+			cr_assert_eq(is_among(s.kept + i * VOCAB,
+					      s.kept_counts[i], v),
+				     kept);
 			same += (uint32_t)kept;
 			others += (uint32_t)!kept;
 		}
@@ -704,6 +762,13 @@ PROMISE(filters, that_are_mistaken_are_named_before_the_device_is_called)
 	bad.top_ps = (const float *)((const char *)good.logits + 2);
 	refuses(f, rows, bad, "sample: top_ps (0x");
 	NAMES("is not aligned to the 4 bytes of f32");
+	bad = good;
+	bad.kept = good.tokens;
+	refuses(f, rows, bad, "sample: kept_counts is NULL, but kept is not");
+	bad.kept_counts = (uint32_t *)(uintptr_t)good.logits;
+	refuses(f, rows, bad, "sample: kept_pitch is 0");
+	bad.kept_counts = (uint32_t *)((char *)good.tokens + 2);
+	refuses(f, rows, bad, "sample: kept_counts (0x");
 	bad = good;
 	bad.cuts = (uint64_t *)((char *)good.tokens + 4);
 	refuses(f, rows, bad, "sample: cuts (0x");

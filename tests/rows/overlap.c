@@ -32,8 +32,8 @@ static void open_scene(struct fixture *f, struct scene *s)
 
 	OK(philox_rows_create(f->context, &options, &s->rows));
 	OK(philox_rows_states(s->rows, &s->states));
-	s->memory = make_memory(f, 16 * PART);
-	OK(philox_memory_set(f->device, f->stream, s->memory, 0, 16 * PART));
+	s->memory = make_memory(f, 17 * PART);
+	OK(philox_memory_set(f->device, f->stream, s->memory, 0, 17 * PART));
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = part(s, 0),
 					   .mask = part(s, 1),
@@ -52,6 +52,9 @@ static void open_scene(struct fixture *f, struct scene *s)
 						.top_ps = part(s, 12),
 						.min_ps = part(s, 13),
 						.cuts = part(s, 14),
+						.kept_counts = part(s, 15),
+						.kept = part(s, 16),
+						.kept_pitch = 1,
 						.tokens = part(s, 5),
 						.keys = part(s, 6),
 						.flags = PHILOX_ROWS_KEEP};
@@ -111,7 +114,9 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 		     {11, "sample: top_ks/sample: tokens"},
 		     {12, "sample: top_ps/sample: tokens"},
 		     {13, "sample: min_ps/sample: tokens"},
-		     {14, "sample: cuts/sample: tokens"}};
+		     {14, "sample: cuts/sample: tokens"},
+		     {15, "sample: kept_counts/sample: tokens"},
+		     {16, "sample: kept/sample: tokens"}};
 	struct scene good, bad;
 
 	open_scene(f, &good);

@@ -194,6 +194,16 @@ static void sample_masked(struct contract *c, struct site *site)
 
 /* --- filters -------------------------------------------------------------- */
 
+enum { KEPT = 900 }; /* indices of an entry that are kept, at most */
+
+static void note_kept(struct contract *c, struct site *site,
+		      const struct philox_sample_desc *sample)
+{
+	EXPECT_PART(site_note_memory(c, site, sample->cuts, MANY * 8));
+	EXPECT_PART(site_note_memory(c, site, sample->kept_counts, MANY * 4));
+	EXPECT_PART(site_note_memory(c, site, sample->kept, MANY * KEPT * 4));
+}
+
 /* Parameters of each entry; some entries are greedy, or keep all, or are bad. */
 static void make_filters(struct contract *c, struct site *site,
 			 struct philox_sample_desc *sample)
@@ -204,7 +214,7 @@ static void make_filters(struct contract *c, struct site *site,
 	static const float ms[] = {0, 0.05f, 0.3f, 0, 0.6f};
 	uint32_t k[MANY];
 	float t[MANY], p[MANY], m[MANY];
-	void *memory[5];
+	void *memory[7];
 
 	for (uint32_t i = 0; i < MANY; i++) {
 		k[i] = ks[site_word(21, i) % 6];
@@ -224,11 +234,16 @@ static void make_filters(struct contract *c, struct site *site,
 	EXPECT_PART(site_upload(c, site, p, sizeof(p), &memory[2]));
 	EXPECT_PART(site_upload(c, site, m, sizeof(m), &memory[3]));
 	EXPECT_PART(site_allocate(c, site, MANY * 8, &memory[4]));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &memory[5]));
+	EXPECT_PART(site_allocate(c, site, MANY * KEPT * 4, &memory[6]));
 	sample->top_ks = memory[0];
 	sample->temperatures = memory[1];
 	sample->top_ps = memory[2];
 	sample->min_ps = memory[3];
 	sample->cuts = memory[4];
+	sample->kept_counts = memory[5];
+	sample->kept = memory[6];
+	sample->kept_pitch = KEPT;
 	sample->filters =
 		PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P | PHILOX_FILTER_MIN_P;
 }
@@ -265,7 +280,7 @@ static void sample_in_orders(struct contract *c, struct site *site,
 		EXPECT_OK(philox_sample_rows(site->rows, site->stream, list,
 					     sample));
 		EXPECT_PART(note_tokens(c, site, sample));
-		EXPECT_PART(site_note_memory(c, site, sample->cuts, MANY * 8));
+		EXPECT_PART(note_kept(c, site, sample));
 		EXPECT_PART(orders_differ(c, site, sample, list->count, cuts));
 	}
 }
@@ -342,7 +357,7 @@ static void sample_odd(struct contract *c, struct site *site)
 	sample.logits = logits;
 	sample.tokens = tokens;
 	EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list, &sample));
-	EXPECT_PART(site_note_memory(c, site, sample.cuts, MANY * 8));
+	EXPECT_PART(note_kept(c, site, &sample));
 	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
 }
 
@@ -423,7 +438,7 @@ static void replay_filtered(struct contract *c, struct site *site)
 	work.sample.logits = logits;
 	work.sample.tokens = tokens;
 	EXPECT_PART(site_replay(c, site, put_filtered, &work, 2));
-	EXPECT_PART(site_note_memory(c, site, work.sample.cuts, MANY * 8));
+	EXPECT_PART(note_kept(c, site, &work.sample));
 	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
 	EXPECT_PART(site_note_states(c, site));
 }
