@@ -3,9 +3,9 @@
  *
  * See Note [Kept tokens are a prefix] in lib/rows/filter.h. The columns of an
  * entry are seen as keys, some at a time, so that nothing but fetching them
- * depends on the dtype. Where there are vectors, the keys that a search is among
- * are listed first, which most often are few, and the list is searched, and
- * drawn from, instead of the row.
+ * depends on the dtype. The keys that a search is among are listed first, which
+ * most often are few, and the list is searched, and drawn from, instead of the
+ * row.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
@@ -126,22 +126,50 @@ static float filter_below(uint64_t key)
 	return filter_logit(place << 32);
 }
 
+/* The same as the loops of struct simd_loops, one by one. */
+ALWAYS_INLINE uint32_t filter_list_plain(struct filter_job *job,
+					 filter_fetch *fetch, uint64_t least,
+					 uint64_t most)
+{
+	const uint32_t vocab = job->args->vocab;
+	uint64_t room[FILTER_SPAN];
+	uint32_t n = 0;
+
+	for (uint32_t from = 0, some; from < vocab && n <= FILTER_ROOM;
+	     from += some) {
+		some = vocab - from < FILTER_SPAN ? vocab - from : FILTER_SPAN;
+		fetch(job->args, job->entry, from, some, room);
+		for (uint32_t i = 0; i < some; i++) {
+			if (room[i] < least || room[i] > most)
+				continue;
+			if (n < FILTER_ROOM)
+				job->keys[n] = room[i];
+			n++;
+		}
+	}
+	return n;
+}
+
 /* Lists all keys from one to another, if there is room; says whether it did. */
-static int filter_list(struct filter_job *job, uint64_t least, uint64_t most)
+ALWAYS_INLINE int filter_list(struct filter_job *job, filter_fetch *fetch,
+			      uint64_t least, uint64_t most)
 {
 	uint32_t n;
 
 	if (filter_is_listed(job, least, most))
 		return 1;
-	if (!job->loops)
-		return 0;
-	n = job->loops->list[job->kernel](
-		&job->columns, filter_below(least),
-		most == FILTER_TOP ? INFINITY : filter_logit(most), job->keys,
-		FILTER_ROOM);
+	least &= 0xffffffff00000000u; /* all of a logit */
+	most |= 0xffffffffu;
+	if (job->loops)
+		n = job->loops->list[job->kernel](
+			&job->columns, filter_below(least),
+			most == FILTER_TOP ? INFINITY : filter_logit(most),
+			job->keys, FILTER_ROOM);
+	else
+		n = filter_list_plain(job, fetch, least, most);
 	job->n = n <= FILTER_ROOM ? n : 0;
-	job->least = job->n ? least & 0xffffffff00000000u : FILTER_TOP;
-	job->most = job->n ? most | 0xffffffffu : 0;
+	job->least = job->n ? least : FILTER_TOP;
+	job->most = job->n ? most : 0;
 	return n <= FILTER_ROOM;
 }
 
@@ -169,11 +197,12 @@ ALWAYS_INLINE int filter_list_has(const struct filter_job *job,
  * not look at others.
  */
 ALWAYS_INLINE void filter_list_search(struct filter_job *job,
+				      filter_fetch *fetch,
 				      struct filter_search *search)
 {
 	float t = -4, by = 0;
 
-	if (!job->loops || filter_list(job, search->floor, FILTER_TOP))
+	if (filter_list(job, fetch, search->floor, FILTER_TOP))
 		return;
 	while (t < -0.1f && t > -20) {
 		const uint64_t least = filter_lowest(&job->row, t);
@@ -181,7 +210,7 @@ ALWAYS_INLINE void filter_list_search(struct filter_job *job,
 
 		if (least <= search->floor)
 			return;
-		fits = filter_list(job, least, FILTER_TOP);
+		fits = filter_list(job, fetch, least, FILTER_TOP);
 		if (fits && filter_list_has(job, search)) {
 			search->low = least;
 			return;
@@ -209,7 +238,7 @@ ALWAYS_INLINE void filter_total(struct filter_job *job, filter_fetch *fetch,
 		filter_know_total(search, sums[0], sums[1]);
 		return;
 	}
-	filter_list(job, search->base, FILTER_TOP);
+	filter_list(job, fetch, search->base, FILTER_TOP);
 	while ((n = filter_some(job, fetch, search->base, FILTER_TOP, &at,
 				&keys, room)) != 0)
 		for (uint32_t i = 0; i < n; i++) {
@@ -256,9 +285,9 @@ ALWAYS_INLINE void filter_level(struct filter_job *job, filter_fetch *fetch,
 	uint32_t at = 0, n;
 
 	if (search->level == 0)
-		filter_list_search(job, search);
+		filter_list_search(job, fetch, search);
 	else if (search->left <= FILTER_ROOM)
-		filter_list(job, search->low, search->high);
+		filter_list(job, fetch, search->low, search->high);
 	filter_clear(&buckets, 0, 1);
 	if (filter_step_across(job, search, &buckets))
 		at = job->args->vocab;
@@ -429,7 +458,7 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		const uint32_t quads = sample_quads(job->args);               \
 		struct sample_best best = SAMPLE_NO_BEST;                     \
                                                                               \
-		if (filter_list(job, row->cut, FILTER_TOP))                   \
+		if (filter_list(job, loop##_fetch, row->cut, FILTER_TOP))     \
 			return filter_draw_listed(job, row);                  \
 		if (job->loops)                                               \
 			return filter_draw_across(job, row->cut);             \
