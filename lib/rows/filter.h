@@ -100,7 +100,8 @@ PHILOX_FN struct filter_sum filter_minus(struct filter_sum a,
 
 /*
  * filter_share() returns p `total` rounded up, but 1 at least, for p in [0, 1)
- * or -0, and total < 2^88. So a sum of masses is below p `total` if it is below this.
+ * or -0, and total < 2^88. A sum of masses is below p `total` if it is below
+ * this.
  */
 PHILOX_FN struct filter_sum filter_share(struct filter_sum total, float p)
 {
