@@ -441,6 +441,7 @@ rm "$WORK/file/philox/kernel.h"
 # Every function of f32 once, without any arithmetic of our own
 cat >"$WORK/flush.cu" <<'END'
 #include <philox/kernel.h>
+#include <philox/rows.h>
 extern "C" __global__ void values(const uint32_t *w, const float *x,
 				  const double *y, uint64_t t, float *out,
 				  uint16_t *narrow)
@@ -498,6 +499,7 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[42] = philox_part(w[20] >> 10, 0.5f);
 	out[43] = philox_exponential_small(w[21] & 255, w[22]);
 	out[44] = philox_gumbel_of_exponential(x[45]);
+	out[45] = philox_f32_from_bits(philox_sample_order(x[46], 0) >> 32);
 }
 extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 				 uint64_t t, struct philox_f32x4 *four,
