@@ -109,6 +109,9 @@ static void step(const struct run *run, philox_stream stream,
 						  .vocab = VOCAB,
 						  .pitch = VOCAB,
 						  .temperature = 0.8,
+						  .filters =
+							  PHILOX_FILTER_TOP_P,
+						  .top_p = 0.95,
 						  .tokens = on->tokens};
 	const struct philox_row_list list = {.size = sizeof(list),
 					     .indices = on->row,

@@ -546,8 +546,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		each_key_##name(args, entry, [&](uint64_t key) {               \
 			if (key < base)                                        \
 				return;                                        \
-			const uint64_t mass = filter_mass(                     \
-				filter_t(&row, filter_logit(key)));            \
+			const uint64_t mass = filter_mass_of(&row, key);       \
                                                                                \
 			upper += filter_upper(mass);                           \
 			lower += filter_lower(mass);                           \
@@ -645,11 +644,13 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	{                                                                      \
 		filter_kept kept = {SAMPLE_NO_TOKEN, 0};                       \
                                                                                \
-		each_key_##name(args, entry, [&](uint64_t key) {               \
-			if (key >= cut && key < kept.last)                     \
-				kept.last = key;                               \
-		});                                                            \
-		kept.last = ~block_max(~kept.last);                            \
+		if (args->filters.cuts) {                                      \
+			each_key_##name(args, entry, [&](uint64_t key) {       \
+				if (key >= cut && key < kept.last)             \
+					kept.last = key;                       \
+			});                                                    \
+			kept.last = ~block_max(~kept.last);                    \
+		}                                                              \
 		if (args->filters.kept_counts)                                 \
 			kept.count = keep_##name(args, entry, cut);            \
 		return kept;                                                   \

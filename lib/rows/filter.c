@@ -131,22 +131,19 @@ ALWAYS_INLINE uint32_t filter_list_plain(struct filter_job *job,
 					 filter_fetch *fetch, uint64_t least,
 					 uint64_t most)
 {
-	const uint32_t vocab = job->args->vocab;
 	uint64_t room[FILTER_SPAN];
-	uint32_t n = 0;
+	const uint64_t *keys;
+	uint32_t at = 0, n = 0, some;
 
-	for (uint32_t from = 0, some; from < vocab && n <= FILTER_ROOM;
-	     from += some) {
-		some = vocab - from < FILTER_SPAN ? vocab - from : FILTER_SPAN;
-		fetch(job->args, job->entry, from, some, room);
+	while (n <= FILTER_ROOM && (some = filter_some(job, fetch, least, most,
+						       &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < some; i++) {
-			if (room[i] < least || room[i] > most)
+			if (keys[i] < least || keys[i] > most)
 				continue;
 			if (n < FILTER_ROOM)
-				job->keys[n] = room[i];
+				job->keys[n] = keys[i];
 			n++;
 		}
-	}
 	return n;
 }
 
@@ -182,8 +179,7 @@ ALWAYS_INLINE int filter_list_has(const struct filter_job *job,
 	if (!search->by_mass)
 		return job->n > search->count;
 	for (uint32_t i = 0; i < job->n; i++) {
-		const uint64_t mass = filter_mass(
-			filter_t(&job->row, filter_logit(job->keys[i])));
+		const uint64_t mass = filter_mass_of(&job->row, job->keys[i]);
 
 		upper += filter_upper(mass);
 		lower += filter_lower(mass);
@@ -246,8 +242,7 @@ ALWAYS_INLINE void filter_total(struct filter_job *job, filter_fetch *fetch,
 
 			if (keys[i] < search->base)
 				continue;
-			mass = filter_mass(
-				filter_t(&job->row, filter_logit(keys[i])));
+			mass = filter_mass_of(&job->row, keys[i]);
 			sums[0] += filter_upper(mass);
 			sums[1] += filter_lower(mass);
 		}

@@ -164,6 +164,12 @@ PHILOX_FN uint64_t filter_lowest(const struct filter_row *row, float least)
 	return (uint64_t)low << 32;
 }
 
+/* filter_mass_of() returns the mass of a token by its key. */
+PHILOX_FN uint64_t filter_mass_of(const struct filter_row *row, uint64_t key)
+{
+	return filter_mass(filter_t(row, filter_logit(key)));
+}
+
 /* --- buckets -------------------------------------------------------------- */
 
 enum {
@@ -343,7 +349,7 @@ PHILOX_FN int filter_keeps_all(const struct filter_search *s,
 PHILOX_FN void filter_turn_to_count(struct filter_search *s,
 				    const struct filter_row *row)
 {
-	const uint64_t mass = filter_mass(filter_t(row, filter_logit(s->low)));
+	const uint64_t mass = filter_mass_of(row, s->low);
 	uint64_t low = 1, high = s->left;
 
 	while (low < high) {
@@ -435,13 +441,13 @@ PHILOX_FN int filter_is_last(const struct filter_search *s,
 		before.count++;
 		if (!s->by_mass)
 			continue;
-		mass = filter_mass(filter_t(row, filter_logit(keys[k])));
+		mass = filter_mass_of(row, keys[k]);
 		before.upper += filter_upper(mass);
 		before.lower += filter_lower(mass);
 	}
 	if (!s->by_mass)
 		return before.count + 1 == s->count;
-	mass = filter_mass(filter_t(row, filter_logit(keys[i])));
+	mass = filter_mass_of(row, keys[i]);
 	sum = filter_join(before.upper, before.lower);
 	if (!filter_is_less(sum, s->below))
 		return 0;

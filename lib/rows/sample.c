@@ -107,7 +107,7 @@ static enum philox_status check_allowed(const struct philox_sample_desc *sample,
 				 sample->allowed_pitch, PHILOX_DTYPE_U32);
 }
 
-/* Of a filter: its value for all entries and its array, one of them unused. */
+/* A filter that is not used has no value, and one that is a good array. */
 static enum philox_status check_filter(const struct philox_sample_desc *sample,
 				       uint32_t filter, const char *name,
 				       double value, const char *array_name,

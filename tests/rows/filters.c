@@ -279,6 +279,14 @@ static void *logits_of(struct fixture *f, const struct known *of)
 	return narrow;
 }
 
+static uint32_t *mask_of(struct fixture *f, const struct known *of)
+{
+	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
+
+	return of->allowed ? memcpy(make(f, words * 4), of->allowed, words * 4)
+			   : NULL;
+}
+
 static struct philox_sample_desc describe(struct fixture *f,
 					  const struct known *of,
 					  struct memory *memory)
@@ -296,6 +304,7 @@ static struct philox_sample_desc describe(struct fixture *f,
 		.first = of->first,
 		.pitch = of->vocab,
 		.temperatures = &memory->temperature,
+		.allowed = mask_of(f, of),
 		.filters = of->filters,
 		.filter_order = of->order,
 		.top_ks = of->filters & PHILOX_FILTER_TOP_K ? &memory->k : NULL,
@@ -368,11 +377,7 @@ static void check_known(struct fixture *f, const struct known *of,
 			struct memory *memory, int line)
 {
 	struct philox_sample_desc sample = describe(f, of, memory);
-	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
-	void *allowed = of->allowed ? make(f, words * 4) : NULL;
 
-	if (allowed)
-		sample.allowed = memcpy(allowed, of->allowed, words * 4);
 	FOR_EACH_SIMD(simd)
 	{
 		memory->token = 12345;
@@ -392,12 +397,8 @@ static void all_sets_agree(struct fixture *f, const struct known *of,
 			   struct memory *memory, int row)
 {
 	struct philox_sample_desc sample = describe(f, of, memory);
-	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
-	void *allowed = of->allowed ? make(f, words * 4) : NULL;
 	struct memory first = {.token = 0};
 
-	if (allowed)
-		sample.allowed = memcpy(allowed, of->allowed, words * 4);
 	FOR_EACH_SIMD(simd)
 	{
 		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
@@ -635,6 +636,58 @@ PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 	}
 	cr_assert_gt(same, 400u);
 	cr_assert_gt(others, 200u);
+}
+
+/* Entries in another order, further apart, and in two calls. */
+PROMISE(filters, of_an_entry_do_not_depend_on_the_batch)
+{
+	enum { PITCH = VOCAB + 5 };
+	struct philox_rows *rows = make_rows(f);
+	struct philox_sample_desc s = new_sample(f), other = s;
+	uint32_t *indices = make_memory(f, ENTRIES * 4);
+	float *logits = make_memory(f, ENTRIES * PITCH * sizeof(*logits));
+	struct philox_row_list part = {.size = sizeof(part),
+				       .indices = indices,
+				       .count = ENTRIES - 11};
+
+	add_filters(f, &s);
+	add_filters(f, &other);
+	other.logits = logits;
+	other.pitch = PITCH;
+	other.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		const uint32_t of = ENTRIES - 1 - i;
+
+		indices[i] = of;
+		memcpy(logits + i * PITCH, (const float *)s.logits + of * VOCAB,
+		       VOCAB * sizeof(*logits));
+		((float *)(uintptr_t)other.temperatures)[i] =
+			s.temperatures[of];
+		((uint32_t *)(uintptr_t)other.top_ks)[i] = s.top_ks[of];
+		((float *)(uintptr_t)other.top_ps)[i] = s.top_ps[of];
+		((float *)(uintptr_t)other.min_ps)[i] = s.min_ps[of];
+	}
+	sample(f, rows, &s);
+	OK(philox_sample_rows(rows, f->stream, &part, &other));
+	other.logits = logits + part.count * PITCH;
+	other.temperatures += part.count;
+	other.top_ks += part.count;
+	other.top_ps += part.count;
+	other.min_ps += part.count;
+	other.cuts += part.count;
+	other.tokens += part.count;
+	part.indices += part.count;
+	part.count = ENTRIES - part.count;
+	OK(philox_sample_rows(rows, f->stream, &part, &other));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		const uint32_t of = ENTRIES - 1 - i;
+		const int32_t *tokens = other.tokens - (ENTRIES - part.count);
+		const uint64_t *cuts = other.cuts - (ENTRIES - part.count);
+
+		cr_assert_eq(tokens[i], s.tokens[of], "entry %u", of);
+		cr_assert_eq(cuts[i], s.cuts[of], "entry %u", of);
+	}
 }
 
 PROMISE(filters, advance_rows_by_4_whatever_they_keep)
