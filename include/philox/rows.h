@@ -514,12 +514,32 @@ PHILOX_API enum philox_status philox_rows_check(
  * Top-p may look at all tokens, or at those that others have left: see enum
  * philox_filter_order.
  *
+ * A logprob is the logarithm of a token's probability:
+ *
+ *   logprob(v) = t(v) - philox_ln_f64(total)
+ *
+ * where total is the sum of masses, without rounding, times 2^-56, and rounded
+ * to f64 towards 0; the difference is rounded to f64, then to f32. So it is the
+ * same for any batch, on every device, and for a token of mass 0 too. It is
+ * within 2^-22 (1 + |logprob(v)| + ln(vocab)) of the exact one, while no
+ * difference logit(v) - M is beyond f32. There are two:
+ *
+ *   processed  after mask, temperature and filters: the total is that of the
+ *              tokens that are kept, with t as above, so at temperature 1 for a
+ *              greedy entry. What is not kept has -inf. All are NaN for an
+ *              entry that has no token, but where the scores of all that it
+ *              keeps are -infinity, beyond f32.
+ *   raw        of the logits as they are: of all columns, allowed or not, with
+ *              1 in place of the temperature. M is the highest of these. They
+ *              depend on logits only. All are NaN if one of these is a NaN, or
+ *              if all are -inf; a logit of -inf has -inf.
+ *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
  * whole, and philox_sample_token() gives its token. All ranks need the same
- * states. This is so without filters: they look at the columns of the call
- * only, so a filtered sample needs the whole vocabulary on one rank.
+ * states. This is so without filters and logprobs: they look at the columns of
+ * the call only, so they need the whole vocabulary on one rank.
  */
 
 /* The filters that a sample uses; the sum of some. */
@@ -537,6 +557,29 @@ enum philox_filter_order {
 	PHILOX_FILTER_ORDER_KPM = 1,
 	/* of those that both keep: min-p, top-k, top-p, as vLLM */
 	PHILOX_FILTER_ORDER_MKP = 2
+};
+
+/*
+ * Logprobs that a sample writes. Begin with PHILOX_INIT(). All arrays are
+ * device memory, with as many entries as the sample, and `ids` is read when the
+ * kernel runs: in a captured graph, at each launch.
+ *
+ * drawn[i] becomes that of the token of entry i, NaN if it has none. of_ids[j]
+ * becomes that of ids[j], a vocabulary index: NaN if it is not that of a
+ * column. From i * n_top on, `top` gets the first n_top tokens of entry i, in
+ * the order of filters, and of_top theirs: of those that are kept, or, raw, of
+ * those whose logit is above -inf. Where there are fewer, the rest is -1 and
+ * -inf; -1 and NaN where all are NaN.
+ */
+struct philox_logprob_desc {
+	size_t size;        /* sizeof(this struct) */
+	float *drawn;       /* one per entry; NULL: not wanted */
+	const int32_t *ids; /* entry i begins at i * n_ids; NULL: none */
+	float *of_ids;      /* likewise; NULL if `ids` is */
+	int32_t *top;       /* entry i begins at i * n_top; NULL: none */
+	float *of_top;      /* likewise; NULL if `top` is */
+	uint32_t n_ids;     /* of each entry; 0 without `ids` */
+	uint32_t n_top;     /* of each entry, at most 1024; 0 without `top` */
 };
 
 /*
@@ -584,6 +627,9 @@ struct philox_sample_desc {
 	uint32_t *kept_counts;     /* NULL: not wanted */
 	int32_t *kept;             /* NULL: not wanted; needs kept_counts */
 	uint64_t kept_pitch;       /* indices from entry to entry, >= 1 */
+	/* NULL: none; read during the call only, but for their arrays */
+	const struct philox_logprob_desc *logprobs;     /* processed */
+	const struct philox_logprob_desc *raw_logprobs; /* raw */
 	uint32_t flags;            /* enum philox_rows_flags */
 	uint32_t reserved;         /* 0 */
 };

@@ -375,6 +375,17 @@ struct sample_filters {
 	uint64_t kept_pitch;
 };
 
+/* Logprobs that are written: struct philox_logprob_desc. */
+struct sample_logprobs {
+	float *drawn;
+	const int32_t *ids;
+	float *of_ids;
+	int32_t *top;
+	float *of_top;
+	uint32_t n_ids; /* 0: none */
+	uint32_t n_top; /* 0: none */
+};
+
 /*
  * Samples; with table.control NULL from table.states or, where that is NULL
  * too, from seeds and positions, advancing nothing.
@@ -396,7 +407,10 @@ struct sample_args {
 	uint32_t parts; /* CUDA blocks for an entry, at least 1 */
 	int32_t *tokens;
 	uint64_t *keys;
-	struct sample_filters filters; /* of the kernels that filter */
+	/* of the kernels that filter: */
+	struct sample_filters filters;
+	struct sample_logprobs logprobs; /* processed */
+	struct sample_logprobs raw;
 };
 
 /* --- kernels: the library's own kernels: their names and arguments -------- */
@@ -449,7 +463,7 @@ struct kernel_array {
 	int written;
 };
 
-#define KERNEL_ARRAYS_MAX 16
+#define KERNEL_ARRAYS_MAX 26
 
 /* Those of one launch; begins with count 0. */
 struct kernel_arrays {

@@ -5,7 +5,7 @@
  * loops of lib/rows/host.c call. Those that draw from a table end with
  * end_launch(): see Note [Rows that advance once] in lib/device/kernels.h.
  */
-#include "lib/rows/filter.h"
+#include "lib/rows/logprob.h"
 
 /* The thread's number in the grid, and how many there are. */
 static __device__ __forceinline__ uint64_t thread_number(void)
@@ -342,6 +342,9 @@ struct filter_block {
 	uint64_t upper, lower; /* of the sum of all masses */
 	uint32_t listed;
 	int is_valid;
+	int raw; /* the mask does not matter */
+	uint64_t first; /* the greatest key of what may be drawn */
+	double ln; /* of the total */
 	filter_row row;
 	filter entry;
 	filter_search search;
@@ -388,6 +391,8 @@ static __device__ __forceinline__ void begin_searches(const sample_row *row,
 {
 	if (threadIdx.x != 0)
 		return;
+	block->raw = 0;
+	block->first = first;
 	block->row.most = filter_logit(first);
 	block->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
 	block->search.done = 1;
@@ -402,9 +407,9 @@ static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
 	return x;
 }
 
-/* Adds up the masses of all threads, in halves. */
-static __device__ __forceinline__ void end_total(filter_block *block,
-						 uint64_t upper, uint64_t lower)
+/* Adds up the masses of all threads, in halves, for thread 0. */
+static __device__ __forceinline__ void end_sum(filter_block *block,
+					       uint64_t upper, uint64_t lower)
 {
 	if (threadIdx.x == 0)
 		block->upper = block->lower = 0;
@@ -416,8 +421,6 @@ static __device__ __forceinline__ void end_total(filter_block *block,
 		FILTER_ADD(&block->lower, lower);
 	}
 	__syncthreads();
-	if (threadIdx.x == 0)
-		filter_know_total(&block->search, block->upper, block->lower);
 }
 
 /* Ends a level whose columns are counted. */
@@ -478,6 +481,35 @@ static __device__ __forceinline__ uint32_t block_places(uint32_t n,
 	return before;
 }
 
+/* Begins raw logprobs; `first` is the greatest key of the logits. */
+static __device__ __forceinline__ void begin_raw(uint64_t first,
+						 filter_block *block)
+{
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		block->raw = 1;
+		block->row.most = filter_logit(first);
+		block->row.inverse = 1.0f;
+	}
+	__syncthreads();
+}
+
+/* Knows the logarithm of a sum of masses. */
+static __device__ __forceinline__ void end_logprob_total(filter_block *block)
+{
+	if (threadIdx.x == 0)
+		block->ln = logprob_ln(filter_join(block->upper, block->lower));
+	__syncthreads();
+}
+
+/* Begins a search for the last of the first n. */
+static __device__ __forceinline__ void begin_top(uint64_t cut, uint32_t n,
+						 filter_block *block)
+{
+	if (threadIdx.x == 0)
+		logprob_begin_top(cut, n, &block->entry, &block->search);
+}
+
 /* A key of thread 0 for all threads of a block. */
 static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 {
@@ -506,7 +538,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 	template <class Take>                                                  \
 	static __device__ __forceinline__ void each_key_##name(                \
-		const sample_args *args, uint32_t entry, Take take)            \
+		const sample_args *args, uint32_t entry, int raw, Take take)   \
 	{                                                                      \
 		const uint32_t quads = sample_quads(args);                     \
 		const uint32_t first = sample_first_quad(args);                \
@@ -524,8 +556,9 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 				four[k] = sample_##name##_load(args, entry,    \
 							       quad);          \
-				allowed[k] =                                   \
-					sample_allowed(args, entry, quad);     \
+				allowed[k] = raw ? 15                          \
+						 : sample_allowed(             \
+							   args, entry, quad); \
 			}                                                      \
 			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
 					       k++)                            \
@@ -536,14 +569,14 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		}                                                              \
 	}                                                                      \
                                                                                \
-	static __device__ void total_##name(                                   \
-		const sample_args *args, uint32_t entry, filter_block *block)  \
+	static __device__ void sum_##name(const sample_args *args,             \
+					  uint32_t entry, uint64_t base,       \
+					  filter_block *block)                 \
 	{                                                                      \
-		const uint64_t base = block->search.base;                      \
 		const filter_row row = block->row;                             \
 		uint64_t upper = 0, lower = 0;                                 \
                                                                                \
-		each_key_##name(args, entry, [&](uint64_t key) {               \
+		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
 			if (key < base)                                        \
 				return;                                        \
 			const uint64_t mass = filter_mass_of(&row, key);       \
@@ -551,7 +584,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			upper += filter_upper(mass);                           \
 			lower += filter_lower(mass);                           \
 		});                                                            \
-		end_total(block, upper, lower);                                \
+		end_sum(block, upper, lower);                                  \
 	}                                                                      \
                                                                                \
 	static __device__ void level_##name(                                   \
@@ -562,7 +595,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 		filter_clear(&block->buckets, threadIdx.x, SAMPLE_THREADS);    \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, [&](uint64_t key) {               \
+		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
 			if (filter_is_in(&search, key))                        \
 				filter_count(&search, &row, key,               \
 					     &block->buckets);                 \
@@ -578,7 +611,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		if (threadIdx.x == 0)                                          \
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, [&](uint64_t key) {               \
+		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
 			if (filter_is_in(&search, key))                        \
 				block->keys[atomicAdd(&block->listed, 1u)] =   \
 					key;                                   \
@@ -586,18 +619,22 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		end_list(block);                                               \
 	}                                                                      \
                                                                                \
-	static __device__ uint64_t cut_##name(                                 \
-		const sample_args *args, const sample_row *row,                \
-		uint32_t entry, uint64_t first, filter_block *block)           \
+	/* Goes on with the searches of an entry, and returns its cut. */      \
+	static __device__ uint64_t find_##name(                                \
+		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
 		filter_work work;                                              \
                                                                                \
-		begin_searches(row, first, block);                             \
 		proceed(block);                                                \
 		while ((work = work_of(block)) != FILTER_DONE) {               \
-			if (work == FILTER_TOTAL)                              \
-				total_##name(args, entry, block);              \
-			else if (work == FILTER_LIST)                          \
+			if (work == FILTER_TOTAL) {                            \
+				sum_##name(args, entry, block->search.base,    \
+					   block);                             \
+				if (threadIdx.x == 0)                          \
+					filter_know_total(&block->search,      \
+							  block->upper,        \
+							  block->lower);       \
+			} else if (work == FILTER_LIST)                          \
 				list_##name(args, entry, block);               \
 			else                                                   \
 				level_##name(args, entry, block);              \
@@ -645,7 +682,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		filter_kept kept = {SAMPLE_NO_TOKEN, 0};                       \
                                                                                \
 		if (args->filters.cuts) {                                      \
-			each_key_##name(args, entry, [&](uint64_t key) {       \
+			each_key_##name(args, entry, 0, [&](uint64_t key) {    \
 				if (key >= cut && key < kept.last)             \
 					kept.last = key;                       \
 			});                                                    \
@@ -659,22 +696,24 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	/* The key of an entry's token, and what it keeps: thread 0's. */      \
 	static __device__ __forceinline__ uint64_t filtered_##name(            \
 		const sample_args *args, sample_row *row, uint32_t entry,      \
-		filter_kept *kept)                                             \
+		filter_block *block, filter_kept *kept)                        \
 	{                                                                      \
-		__shared__ filter_block block;                                 \
-		sample_row greedy = *row;                                      \
+		sample_row look = *row;                                        \
 		uint64_t first;                                                \
+		int is_all;                                                    \
                                                                                \
-		if (!begin_filters(args, entry, &block))                       \
+		if (!begin_filters(args, entry, block))                        \
 			return SAMPLE_NO_TOKEN;                                \
-		greedy.inverse = 0.0f;                                         \
+		is_all = filter_keeps_all(&block->entry) &&                    \
+			 !logprob_needs_cut(args);                             \
+		look.inverse = is_all ? row->inverse : 0.0f;                   \
 		first = share_key(block_max(                                   \
-			best_of_##name<0>(args, &greedy, entry, 0).key));      \
-		if (philox_sample_token(first) < 0 ||                          \
-		    (row->inverse == 0.0f &&                                   \
-		     !filter_is_asked(&args->filters)))                        \
+			best_of_##name<0>(args, &look, entry, 0).key));        \
+		if (is_all || philox_sample_token(first) < 0 ||                \
+		    (row->inverse == 0.0f && !logprob_needs_cut(args)))        \
 			return first;                                          \
-		row->cut = cut_##name(args, row, entry, first, &block);        \
+		begin_searches(row, first, block);                             \
+		row->cut = find_##name(args, entry, block);                    \
 		if (filter_is_asked(&args->filters))                           \
 			*kept = kept_of_##name(args, entry, row->cut);         \
 		if (row->inverse == 0.0f)                                      \
@@ -682,10 +721,121 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		return block_max(best_of_##name<1>(args, row, entry, 0).key);  \
 	}                                                                      \
                                                                                \
+	static __device__ __forceinline__ void top_##name(const sample_args *args,             \
+					  const sample_logprobs *to,           \
+					  uint32_t entry, const logprob *of,   \
+					  filter_block *block)                 \
+	{                                                                      \
+		uint64_t *keys = block->buckets.upper; /* free after it */     \
+		uint64_t cut;                                                  \
+                                                                               \
+		begin_top(of->cut, to->n_top, block);                          \
+		cut = find_##name(args, entry, block);                         \
+		if (threadIdx.x == 0)                                          \
+			block->listed = 0;                                     \
+		__syncthreads();                                               \
+		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
+			if (key >= cut)                                        \
+				keys[atomicAdd(&block->listed, 1u)] = key;     \
+		});                                                            \
+		__syncthreads();                                               \
+		logprob_end_top(to, entry, of, keys, block->listed,            \
+				threadIdx.x, SAMPLE_THREADS);                  \
+		__syncthreads();                                               \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ float logprob_##name(                                \
+		const sample_args *args, uint32_t entry, const logprob *of,    \
+		int raw, int32_t v)                                            \
+	{                                                                      \
+		const uint32_t column = (uint32_t)v - args->first;             \
+		const type *logits =                                           \
+			(const type *)args->logits + entry * args->pitch;      \
+                                                                               \
+		if (v < 0 || column >= args->vocab)                            \
+			return logprob_none();                                 \
+		if (!raw && !sample_is_allowed(args, entry, (uint32_t)v))      \
+			return logprob_lowest();                               \
+		return logprob_of(                                             \
+			of, sample_key(sample_widen_##name(logits[column]),    \
+				       (uint32_t)v));                          \
+	}                                                                      \
+                                                                               \
+	/* Writes the logprobs of an entry; its cut is 0 if it has none. */    \
+	static __device__ __forceinline__ void logprobs_##name(                   \
+		const sample_args *args, const sample_logprobs *to,            \
+		uint32_t entry, uint64_t cut, int32_t token,                   \
+		filter_block *block)                                           \
+	{                                                                      \
+		const uint64_t at = (uint64_t)entry * to->n_ids;               \
+		logprob of;                                                    \
+                                                                               \
+		if (!cut) {                                                    \
+			logprob_end_none(to, entry, threadIdx.x,               \
+					 SAMPLE_THREADS);                      \
+			return;                                                \
+		}                                                              \
+		sum_##name(args, entry, cut, block);                           \
+		end_logprob_total(block);                                      \
+		of.row = block->row;                                           \
+		of.cut = cut;                                                  \
+		of.ln = block->ln;                                             \
+		if (to->drawn && threadIdx.x == 0)                             \
+			to->drawn[entry] = logprob_##name(                     \
+				args, entry, &of, block->raw, token);          \
+		for (uint32_t i = threadIdx.x; i < to->n_ids;                  \
+		     i += SAMPLE_THREADS)                                      \
+			to->of_ids[at + i] =                                   \
+				logprob_##name(args, entry, &of, block->raw,   \
+					       to->ids[at + i]);               \
+		if (to->n_top)                                                 \
+			top_##name(args, to, entry, &of, block);               \
+	}                                                                      \
+                                                                               \
+	/* Begins raw logprobs, after the others of a cut; returns theirs. */  \
+	static __device__ __forceinline__ uint64_t raw_cut_##name(             \
+		const sample_args *args, uint32_t entry, uint64_t cut,         \
+		filter_block *block)                                           \
+	{                                                                      \
+		uint64_t first = 0;                                            \
+                                                                               \
+		if (cut && !args->allowed) {                                   \
+			first = block->first;                                  \
+		} else {                                                       \
+			each_key_##name(args, entry, 1, [&](uint64_t key) {    \
+				first = key > first ? key : first;             \
+			});                                                    \
+			first = share_key(block_max(first));                   \
+		}                                                              \
+		begin_raw(first, block);                                       \
+		return philox_sample_token(first) < 0 ? 0 : LOGPROB_ALL;       \
+	}                                                                      \
+                                                                               \
+	/* All logprobs of an entry, whose key thread 0 has. */                \
+	static __device__ __forceinline__ void all_logprobs_##name(            \
+		const sample_args *args, uint32_t entry, uint64_t cut,         \
+		uint64_t key, filter_block *block)                             \
+	{                                                                      \
+		const int32_t token = philox_sample_token(share_key(key));     \
+                                                                               \
+		_Pragma("unroll 1") for (int raw = 0; raw < 2; raw++)          \
+		{                                                              \
+			const sample_logprobs *to =                            \
+				raw ? &args->raw : &args->logprobs;            \
+                                                                               \
+			if (!logprob_are_wanted(to))                           \
+				continue;                                      \
+			if (raw)                                               \
+				cut = raw_cut_##name(args, entry, cut, block); \
+			logprobs_##name(args, to, entry, cut, token, block);   \
+		}                                                              \
+	}                                                                      \
+                                                                               \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
 		philox_kernel_filter_##name(                                   \
 			__grid_constant__ const sample_args args)              \
 	{                                                                      \
+		__shared__ filter_block block;                                 \
 		const uint64_t launch = sample_launch(&args);                  \
                                                                                \
 		for (uint32_t i = blockIdx.x; i < (uint32_t)args.list.n;       \
@@ -699,13 +849,18 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 				continue;                                      \
 			sample_row row = *found;                               \
 			if (row.valid)                                         \
-				best = filtered_##name(&args, &row, i, &kept); \
+				best = filtered_##name(&args, &row, i, &block, \
+						       &kept);                 \
 			if (threadIdx.x == 0) {                                \
 				filter_end(&args.filters, i, &kept);           \
 				sample_end(&args, launch,                      \
 					   sample_others(&args), i, &row,      \
 					   best);                              \
 			}                                                      \
+			if (logprob_are_wanted(&args.logprobs) ||              \
+			    logprob_are_wanted(&args.raw))                     \
+				all_logprobs_##name(&args, i, row.cut, best,   \
+						    &block);                   \
 		}                                                              \
 		if (args.table.control)                                        \
 			end_launch(args.table.control);                        \

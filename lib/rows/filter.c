@@ -11,6 +11,7 @@
 #include <math.h>
 #include "lib/rows/filter.h"
 #include "lib/rows/host.h"
+#include "lib/rows/logprob.h"
 #include "lib/rows/rows.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -32,8 +33,10 @@ struct filter_job {
 	const struct sample_args *args;
 	uint64_t entry;
 	enum kernel kernel;             /* of SAMPLE_LIST */
+	unsigned size;                  /* bytes of a logit */
 	const struct simd_loops *loops; /* NULL: no vectors */
 	struct simd_columns columns;    /* for them */
+	uint64_t first;                 /* the greatest key, if it is known */
 	struct filter_row row;
 	uint64_t least, most; /* all keys from one to the other are listed */
 	uint32_t n;
@@ -218,36 +221,59 @@ ALWAYS_INLINE void filter_list_search(struct filter_job *job,
 	}
 }
 
-/* --- searches ------------------------------------------------------------- */
+/* --- sums ----------------------------------------------------------------- */
 
-ALWAYS_INLINE void filter_total(struct filter_job *job, filter_fetch *fetch,
-				struct filter_search *search)
+/*
+ * By vectors: those of one logit are kept up to an index, so that the columns
+ * up to it and those after it have limits of their own.
+ */
+static void filter_sum_across(const struct filter_job *job, uint64_t base,
+			      uint64_t sums[2])
 {
-	uint64_t room[FILTER_SPAN], sums[2] = {0, 0};
+	const uint32_t last = 0xffffffffu - (uint32_t)base;
+	struct simd_columns upto = job->columns, after = job->columns;
+	simd_total *total = job->loops->total[job->kernel];
+
+	if (last - upto.first < upto.count)
+		upto.count = last - upto.first + 1;
+	total(&upto, job->row.most, filter_below(base), sums);
+	if (after.count == upto.count)
+		return;
+	after.first += upto.count;
+	after.count -= upto.count;
+	after.logits = (const char *)after.logits + upto.count * job->size;
+	total(&after, job->row.most, filter_logit(base), sums);
+}
+
+/* Adds up the masses of the keys from `base` on, in halves. */
+ALWAYS_INLINE void filter_sum(struct filter_job *job, filter_fetch *fetch,
+			      uint64_t base, uint64_t sums[2])
+{
+	const int listed = base != LOGPROB_ALL &&
+			   filter_list(job, fetch, base, FILTER_TOP);
+	uint64_t room[FILTER_SPAN];
 	const uint64_t *keys;
 	uint32_t at = 0, n;
 
-	if (job->loops && search->base == (uint64_t)FILTER_LOWEST << 32 &&
-	    !isinf(job->row.most)) {
-		job->loops->total[job->kernel](&job->columns, job->row.most,
-					       sums);
-		filter_know_total(search, sums[0], sums[1]);
+	sums[0] = sums[1] = 0;
+	if (!listed && job->loops && !isinf(job->row.most)) {
+		filter_sum_across(job, base, sums);
 		return;
 	}
-	filter_list(job, fetch, search->base, FILTER_TOP);
-	while ((n = filter_some(job, fetch, search->base, FILTER_TOP, &at,
-				&keys, room)) != 0)
+	while ((n = filter_some(job, fetch, base, FILTER_TOP, &at, &keys,
+				room)) != 0)
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t mass;
 
-			if (keys[i] < search->base)
+			if (keys[i] < base)
 				continue;
 			mass = filter_mass_of(&job->row, keys[i]);
 			sums[0] += filter_upper(mass);
 			sums[1] += filter_lower(mass);
 		}
-	filter_know_total(search, sums[0], sums[1]);
 }
+
+/* --- searches ------------------------------------------------------------- */
 
 /* The first level of a search in the whole row, by vectors, if there are. */
 static int filter_step_across(const struct filter_job *job,
@@ -318,22 +344,24 @@ ALWAYS_INLINE void filter_rank(const struct filter_job *job,
 		}
 }
 
+/* Goes on with the searches of an entry, and returns its cut. */
 ALWAYS_INLINE uint64_t filter_find(struct filter_job *job, filter_fetch *fetch,
-				   struct filter *filter)
+				   struct filter *filter,
+				   struct filter_search *search)
 {
-	struct filter_search search = {.done = 1};
+	uint64_t sums[2];
 
 	for (;;)
-		switch (filter_proceed(filter, &job->row, &search,
-				       FILTER_FEW)) {
+		switch (filter_proceed(filter, &job->row, search, FILTER_FEW)) {
 		case FILTER_TOTAL:
-			filter_total(job, fetch, &search);
+			filter_sum(job, fetch, search->base, sums);
+			filter_know_total(search, sums[0], sums[1]);
 			break;
 		case FILTER_LEVEL:
-			filter_level(job, fetch, &search);
+			filter_level(job, fetch, search);
 			break;
 		case FILTER_LIST:
-			filter_rank(job, fetch, &search);
+			filter_rank(job, fetch, search);
 			break;
 		default:
 			return filter->cut;
@@ -383,52 +411,142 @@ static uint64_t filter_draw_across(struct filter_job *job, uint64_t cut)
 }
 
 /*
- * filter_begin_job() looks for the greatest key of an entry, and returns it.
+ * filter_begin_job() returns the greatest key of an entry; it looks for it
+ * unless it is known.
  */
 ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
 					filter_fetch *fetch,
-					const struct sample_row *row,
-					unsigned size)
+					const struct sample_row *row)
 {
 	struct sample_row greedy = *row;
-	uint64_t first;
 
 	greedy.inverse = 0.0f;
 	job->least = FILTER_TOP;
 	job->most = 0;
 	job->n = 0;
-	job->loops = simd_loops_used();
-	if (job->loops) {
-		job->columns = sample_columns(job->args, row, job->entry, size);
-		first = sample_across(job->loops, job->kernel, job->args,
-				      &greedy, job->entry, size);
-	} else {
-		first = filter_first(job, fetch);
-	}
-	job->row.most = filter_logit(first);
+	if (job->loops)
+		job->columns =
+			sample_columns(job->args, row, job->entry, job->size);
+	if (!job->first && job->loops)
+		job->first = sample_across(job->loops, job->kernel, job->args,
+					   &greedy, job->entry, job->size);
+	else if (!job->first)
+		job->first = filter_first(job, fetch);
+	job->row.most = filter_logit(job->first);
 	job->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
 	job->columns.inverse = job->row.inverse;
-	return first;
+	return job->first;
 }
 
-/* The key of an entry's token if it is greedy, and what it keeps. */
+/* The key of an entry's token, 0 if it is to be drawn; and what it keeps. */
 ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
-				    struct sample_row *row, unsigned size,
+				    struct sample_row *row,
 				    struct filter_kept *kept)
 {
+	struct filter_search search = {.done = 1};
 	struct filter filter;
 	uint64_t first;
 
 	if (!filter_begin(&job->args->filters, job->entry, &filter))
 		return SAMPLE_NO_TOKEN;
-	first = filter_begin_job(job, fetch, row, size);
+	if (filter_keeps_all(&filter) && !logprob_needs_cut(job->args))
+		return 0;
+	first = filter_begin_job(job, fetch, row);
 	if (philox_sample_token(first) < 0 ||
-	    (row->inverse == 0.0f && !filter_is_asked(&job->args->filters)))
+	    (row->inverse == 0.0f && !logprob_needs_cut(job->args)))
 		return first;
-	row->cut = filter_find(job, fetch, &filter);
+	row->cut = filter_find(job, fetch, &filter, &search);
 	if (filter_is_asked(&job->args->filters))
 		*kept = filter_kept_of(job, fetch, row->cut);
 	return row->inverse == 0.0f ? first : 0;
+}
+
+/* --- logprobs ------------------------------------------------------------- */
+
+/* Looks up the key of token v; says whether there is a column for it. */
+ALWAYS_INLINE int filter_look_up(const struct filter_job *job,
+				 filter_fetch *fetch, int32_t v, uint64_t *key)
+{
+	const uint32_t column = (uint32_t)v - job->args->first;
+
+	if (v < 0 || column >= job->args->vocab)
+		return 0;
+	fetch(job->args, job->entry, column, 1, key);
+	return 1;
+}
+
+ALWAYS_INLINE float filter_logprob(const struct filter_job *job,
+				   filter_fetch *fetch,
+				   const struct logprob *of, int32_t v)
+{
+	uint64_t key;
+
+	return filter_look_up(job, fetch, v, &key) ? logprob_of(of, key)
+						   : logprob_none();
+}
+
+/* The first tokens of an entry. */
+ALWAYS_INLINE void filter_top(struct filter_job *job, filter_fetch *fetch,
+			      const struct sample_logprobs *to,
+			      const struct logprob *of)
+{
+	uint64_t room[FILTER_SPAN], top[LOGPROB_TOP_MAX], cut;
+	struct filter_search search;
+	struct filter filter;
+	const uint64_t *keys;
+	uint32_t at = 0, listed = 0, n;
+
+	logprob_begin_top(of->cut, to->n_top, &filter, &search);
+	cut = filter_find(job, fetch, &filter, &search);
+	while ((n = filter_some(job, fetch, cut, FILTER_TOP, &at, &keys,
+				room)) != 0)
+		for (uint32_t i = 0; i < n; i++)
+			if (keys[i] >= cut)
+				top[listed++] = keys[i];
+	logprob_end_top(to, job->entry, of, top, listed, 0, 1);
+}
+
+/* Writes the logprobs of an entry; its cut is 0 if it has none. */
+ALWAYS_INLINE void filter_logprobs(struct filter_job *job, filter_fetch *fetch,
+				   const struct sample_logprobs *to,
+				   uint64_t cut, int32_t token)
+{
+	const int32_t *ids = to->ids + job->entry * to->n_ids;
+	float *of_ids = to->of_ids + job->entry * to->n_ids;
+	struct logprob of = {.row = job->row, .cut = cut};
+	uint64_t sums[2];
+
+	if (!cut) {
+		logprob_end_none(to, job->entry, 0, 1);
+		return;
+	}
+	filter_sum(job, fetch, cut, sums);
+	of.ln = logprob_ln(filter_join(sums[0], sums[1]));
+	if (to->drawn)
+		to->drawn[job->entry] = filter_logprob(job, fetch, &of, token);
+	for (uint32_t i = 0; i < to->n_ids; i++)
+		of_ids[i] = filter_logprob(job, fetch, &of, ids[i]);
+	if (to->n_top)
+		filter_top(job, fetch, to, &of);
+}
+
+/* The same of the logits as they are. */
+ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job,
+				       filter_fetch *fetch, int32_t token)
+{
+	const struct sample_args *args = job->args;
+	const struct sample_row row = {.inverse = 1.0f};
+	struct sample_args raw = *args;
+	uint64_t first;
+
+	raw.allowed = NULL;
+	job->args = &raw;
+	job->first = args->allowed ? 0 : job->first;
+	first = filter_begin_job(job, fetch, &row);
+	filter_logprobs(job, fetch, &raw.raw,
+			philox_sample_token(first) < 0 ? 0 : LOGPROB_ALL,
+			token);
+	job->args = args;
 }
 
 #define DEFINE_FILTER(storage, attribute, loop, name, logit_type)             \
@@ -453,7 +571,12 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		const uint32_t quads = sample_quads(job->args);               \
 		struct sample_best best = SAMPLE_NO_BEST;                     \
                                                                               \
-		if (filter_list(job, loop##_fetch, row->cut, FILTER_TOP))     \
+		if (row->cut <= LOGPROB_ALL && job->loops)                    \
+			return sample_across(job->loops, job->kernel,         \
+					     job->args, row, job->entry,      \
+					     job->size);                      \
+		if (row->cut > LOGPROB_ALL &&                                 \
+		    filter_list(job, loop##_fetch, row->cut, FILTER_TOP))     \
 			return filter_draw_listed(job, row);                  \
 		if (job->loops)                                               \
 			return filter_draw_across(job, row->cut);             \
@@ -469,7 +592,9 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		const uint64_t launch = sample_launch(args);                  \
 		const int others = rows_others(&args->list, args->words, 0);  \
 		struct filter_job job = {.args = args,                        \
-					 .kernel = KERNEL_sample_##name};     \
+					 .kernel = KERNEL_sample_##name,      \
+					 .loops = simd_loops_used(),          \
+					 .size = sizeof(logit_type)};         \
                                                                               \
 		for (uint64_t i = 0; i < args->list.n; i++) {                 \
 			struct sample_row row;                                \
@@ -479,13 +604,21 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 			if (!sample_begin(args, launch, others, i, &row))     \
 				continue;                                     \
 			job.entry = i;                                        \
+			job.first = 0;                                        \
 			if (row.valid)                                        \
 				best = filter_entry(&job, loop##_fetch, &row, \
-						    sizeof(logit_type),       \
 						    &kept);                   \
-			if (row.cut && row.inverse != 0.0f)                   \
+			if (row.valid && !best)                               \
 				best = loop##_draw(&job, &row);               \
 			filter_end(&args->filters, i, &kept);                 \
+			if (logprob_are_wanted(&args->logprobs))              \
+				filter_logprobs(&job, loop##_fetch,           \
+						&args->logprobs, row.cut,     \
+						philox_sample_token(best));   \
+			if (logprob_are_wanted(&args->raw))                   \
+				filter_raw_logprobs(                          \
+					&job, loop##_fetch,                   \
+					philox_sample_token(best));           \
 			sample_end(args, launch, others, i, &row, best);      \
 		}                                                             \
 		if (args->table.control)                                      \

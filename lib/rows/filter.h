@@ -329,7 +329,7 @@ PHILOX_FN int filter_pass(struct filter_search *s, struct filter_bucket bucket)
 }
 
 /* All tokens from `floor` on are kept where the goal is not among them. */
-PHILOX_FN int filter_keeps_all(const struct filter_search *s,
+PHILOX_FN int filter_finds_all(const struct filter_search *s,
 			       const struct filter_bucket groups[FILTER_GROUPS])
 {
 	struct filter_bucket total = {0, 0, 0};
@@ -400,7 +400,7 @@ PHILOX_FN void filter_level_end(
 	struct filter_bucket bucket = {0, 0, 0};
 	uint32_t i = 0;
 
-	if (s->level == 0 && filter_keeps_all(s, groups)) {
+	if (s->level == 0 && filter_finds_all(s, groups)) {
 		s->done = 1;
 		return;
 	}
@@ -460,6 +460,8 @@ PHILOX_FN int filter_is_last(const struct filter_search *s,
 
 enum filter_by { FILTER_BY_COUNT, FILTER_BY_MASS, FILTER_BY_NOTHING };
 
+#define FILTER_M_LEAST 1.17549435e-38f /* 2^-126: a min_p below it keeps all */
+
 /* A filter that keeps all is 0, 1 or 0, whether it is used or not. */
 struct filter {
 	uint32_t k;
@@ -491,11 +493,17 @@ PHILOX_FN int filter_begin(const struct sample_filters *args, uint64_t entry,
 	return filter_is_share(filter->p) && filter_is_share(filter->m);
 }
 
+/* filter_keeps_all() says whether no filter of an entry can remove a token. */
+PHILOX_FN int filter_keeps_all(const struct filter *filter)
+{
+	return !filter->k && filter->p == 1.0f && filter->m < FILTER_M_LEAST;
+}
+
 /* The lowest key above -infinity, or that min-p leaves. */
 PHILOX_FN uint64_t filter_least(const struct filter *filter,
 				const struct filter_row *row)
 {
-	if (filter->m < 1.17549435e-38f)
+	if (filter->m < FILTER_M_LEAST)
 		return (uint64_t)FILTER_LOWEST << 32;
 	return filter_lowest(row, philox_ln_f32(filter->m));
 }

@@ -5,7 +5,7 @@
 #include <philox/rows.h>
 #include "lib/base/float_mode.h"
 #include "lib/dist/dist.h"
-#include "lib/rows/filter.h"
+#include "lib/rows/logprob.h"
 #include "lib/rows/rows.h"
 
 /* The sizes of the structs' first versions. */
@@ -13,6 +13,8 @@
 OPTIONS_NO_PADDING(struct philox_seed_list, reserved);
 #define SAMPLE_SIZE_FIRST OPTIONS_FIRST(struct philox_sample_desc, reserved)
 OPTIONS_NO_PADDING(struct philox_sample_desc, reserved);
+#define LOGPROB_SIZE_FIRST OPTIONS_FIRST(struct philox_logprob_desc, n_top)
+OPTIONS_NO_PADDING(struct philox_logprob_desc, n_top);
 
 /* --- checks --------------------------------------------------------------- */
 
@@ -205,6 +207,59 @@ static enum philox_status check_filters(const struct philox_sample_desc *s,
 	return status == PHILOX_OK ? check_kept(s, n) : status;
 }
 
+/* An array that is one of a pair with a number of elements for each entry. */
+static enum philox_status check_logprob_array(const char *what,
+					      const char *name,
+					      const void *array,
+					      enum philox_dtype dtype,
+					      const char *number, uint32_t n)
+{
+	if (!array && !n)
+		return PHILOX_OK;
+	if (!n)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: %s is 0, but %s is not NULL", what,
+				  number, name);
+	return fill_check_array(what, name, array, dtype);
+}
+
+static enum philox_status check_logprobs(const char *what,
+					 const struct philox_logprob_desc *l)
+{
+	enum philox_status status;
+
+	if (!l)
+		return PHILOX_OK;
+	status = options_check_size(what, l, l->size, LOGPROB_SIZE_FIRST,
+				    sizeof(*l));
+	if (status != PHILOX_OK)
+		return status;
+	if (l->n_top > LOGPROB_TOP_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: n_top is %" PRIu32 ", above %d", what,
+				  l->n_top, LOGPROB_TOP_MAX);
+	if (l->drawn)
+		status = fill_check_array(what, "drawn", l->drawn,
+					  PHILOX_DTYPE_F32);
+	if (status == PHILOX_OK)
+		status = check_logprob_array(what, "ids", l->ids,
+					     PHILOX_DTYPE_I32, "n_ids",
+					     l->n_ids);
+	if (status == PHILOX_OK)
+		status = check_logprob_array(what, "of_ids", l->of_ids,
+					     PHILOX_DTYPE_F32, "n_ids",
+					     l->n_ids);
+	if (status == PHILOX_OK)
+		status = check_logprob_array(what, "top", l->top,
+					     PHILOX_DTYPE_I32, "n_top",
+					     l->n_top);
+	return status == PHILOX_OK
+		       ? check_logprob_array(what, "of_top", l->of_top,
+					     PHILOX_DTYPE_F32, "n_top",
+					     l->n_top)
+		       : status;
+}
+
 static enum philox_status check_sample_arrays(
 	const struct philox_sample_desc *sample, uint64_t n)
 {
@@ -239,6 +294,10 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 		status = check_allowed(sample, n);
 	if (status == PHILOX_OK)
 		status = check_filters(sample, n);
+	if (status == PHILOX_OK && n)
+		status = check_logprobs("logprobs", sample->logprobs);
+	if (status == PHILOX_OK && n)
+		status = check_logprobs("raw_logprobs", sample->raw_logprobs);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
@@ -304,6 +363,34 @@ static void add_filters(struct rows_arrays *arrays,
 			    n * filters->kept_pitch, sizeof(*filters->kept));
 }
 
+/* What messages call the arrays of logprobs. */
+struct logprob_names {
+	const char *drawn, *ids, *of_ids, *top, *of_top;
+};
+
+static const struct logprob_names processed_names = {
+	"logprobs: drawn", "logprobs: ids", "logprobs: of_ids", "logprobs: top",
+	"logprobs: of_top"};
+static const struct logprob_names raw_names = {
+	"raw_logprobs: drawn", "raw_logprobs: ids", "raw_logprobs: of_ids",
+	"raw_logprobs: top", "raw_logprobs: of_top"};
+
+static void add_logprobs(struct rows_arrays *arrays,
+			 const struct logprob_names *names,
+			 const struct sample_logprobs *to, uint64_t n)
+{
+	rows_arrays_written(arrays, names->drawn, to->drawn, n,
+			    sizeof(*to->drawn));
+	rows_arrays_read(arrays, names->ids, to->ids, n * to->n_ids,
+			 sizeof(*to->ids));
+	rows_arrays_written(arrays, names->of_ids, to->of_ids, n * to->n_ids,
+			    sizeof(*to->of_ids));
+	rows_arrays_written(arrays, names->top, to->top, n * to->n_top,
+			    sizeof(*to->top));
+	rows_arrays_written(arrays, names->of_top, to->of_top, n * to->n_top,
+			    sizeof(*to->of_top));
+}
+
 static void add_arrays(struct rows_arrays *arrays,
 		       const struct sample_args *args, enum philox_dtype dtype)
 {
@@ -328,6 +415,8 @@ static void add_arrays(struct rows_arrays *arrays,
 				sizeof(*args->allowed),
 			.pitch = args->allowed_pitch * sizeof(*args->allowed)});
 	add_filters(arrays, &args->filters, n);
+	add_logprobs(arrays, &processed_names, &args->logprobs, n);
+	add_logprobs(arrays, &raw_names, &args->raw, n);
 	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
 	rows_arrays_written(arrays, "sample: keys", args->keys, n,
@@ -356,6 +445,20 @@ static void set_filters(struct sample_filters *filters,
 	filters->kept_pitch = sample->kept_pitch;
 }
 
+static void set_logprobs(struct sample_logprobs *to,
+			 const struct philox_logprob_desc *logprobs)
+{
+	if (!logprobs)
+		return;
+	to->drawn = logprobs->drawn;
+	to->ids = logprobs->ids;
+	to->of_ids = logprobs->of_ids;
+	to->top = logprobs->top;
+	to->of_top = logprobs->of_top;
+	to->n_ids = logprobs->n_ids;
+	to->n_top = logprobs->n_top;
+}
+
 static void set_args(struct sample_args *args,
 		     const struct philox_sample_desc *sample)
 {
@@ -371,6 +474,8 @@ static void set_args(struct sample_args *args,
 	args->tokens = sample->tokens;
 	args->keys = sample->keys;
 	set_filters(&args->filters, sample);
+	set_logprobs(&args->logprobs, sample->logprobs);
+	set_logprobs(&args->raw, sample->raw_logprobs);
 }
 
 /*
@@ -393,7 +498,8 @@ static struct kernel_call make_call(struct sample_args *args,
 				    const struct philox_sample_desc *sample,
 				    const struct kernel_arrays *of_caller)
 {
-	const int filters = sample->filters || filter_is_asked(&args->filters);
+	const int filters = sample->filters || logprob_needs_cut(args) ||
+			    logprob_are_wanted(&args->raw);
 
 	args->parts = count_parts(args, filters);
 	return (struct kernel_call){

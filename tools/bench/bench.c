@@ -71,9 +71,11 @@ static const struct part parts[] = {
 	 "  torch: softmax() and multinomial(), called from Python.\n"
 	 "  rows/filtered/NxV: a token of the first 50, and of these of the first\n"
 	 "  0.9; token: of all; top-p: of the first 0.9 of all; torch: topk(), then\n"
-	 "  on these softmax(), cumsum() and multinomial(). rows/greedy/NxV: beside\n"
-	 "  the maximum of the same bytes. On a CPU all but torch, with --threads,\n"
-	 "  run on one thread.\n",
+	 "  on these softmax(), cumsum() and multinomial(). rows/logprobs/NxV: a\n"
+	 "  token, its raw logprob and those of the first 20; token: without; its\n"
+	 "  own: without the first; torch: log_softmax(), topk(), multinomial() and\n"
+	 "  gather(). rows/greedy/NxV: beside the maximum of the same bytes. On a\n"
+	 "  CPU all but torch, with --threads, run on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"

@@ -15,6 +15,7 @@
 #define ROWS      4096
 #define VOCAB     128256 /* of Llama 3 */
 #define QUICK_MAX 1000   /* columns */
+#define TOP       20     /* tokens of an entry that have logprobs */
 
 struct shape {
 	const char *what;
@@ -26,6 +27,8 @@ static const struct shape tokens[] = {
 	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
 static const struct shape filtered[] = {{"filtered", 1, VOCAB},
 					{"filtered", 64, VOCAB}};
+static const struct shape logprobs[] = {{"logprobs", 1, VOCAB},
+					{"logprobs", 64, VOCAB}};
 static const struct shape greedies[] = {{"greedy", 1, VOCAB},
 					{"greedy", 64, VOCAB}};
 
@@ -39,6 +42,7 @@ struct rows_bench {
 	void *values; /* drawn, or logits: f32 */
 	void *tokens;
 	void *words;         /* as many, of a fill to compare with */
+	void *top;           /* the first tokens of each entry */
 	struct torch *torch; /* NULL: missing, and why is in note */
 	char note[RACE_NOTE_MAX];
 };
@@ -113,6 +117,36 @@ static enum philox_status warm(void *of)
 static enum philox_status greedy(void *of)
 {
 	return sample(of, 0);
+}
+
+/* The raw logprob of each token. */
+static enum philox_status own_logprob(void *user)
+{
+	const struct rows_bench *of = user;
+	const struct philox_logprob_desc raw = {.size = sizeof(raw),
+						.drawn = of->words};
+	struct philox_sample_desc sample = describe(of, 0.8);
+
+	sample.raw_logprobs = &raw;
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
+}
+
+/* And of the first tokens; as logprobs() of tools/bench/peers/pytorch.py. */
+static enum philox_status first_tokens(void *user)
+{
+	const struct rows_bench *of = user;
+	const struct philox_logprob_desc raw = {.size = sizeof(raw),
+						.drawn = of->words,
+						.top = of->top,
+						.of_top = (float *)of->words +
+							  of->list.count,
+						.n_top = TOP};
+	struct philox_sample_desc sample = describe(of, 0.8);
+
+	sample.raw_logprobs = &raw;
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
 }
 
 /* As filtered() of tools/bench/peers/pytorch.py. */
@@ -253,6 +287,11 @@ static int filter_torch(struct racer *racer, int times, struct race_time *time)
 	return ask_torch(racer, "filtered", times, time);
 }
 
+static int top_torch(struct racer *racer, int times, struct race_time *time)
+{
+	return ask_torch(racer, "logprobs", times, time);
+}
+
 /* The first racer is ours; a row for each of the others. */
 static int race_rows(const struct rows_bench *of, const char *name,
 		     struct racer *racers, size_t count)
@@ -264,8 +303,9 @@ static int race_rows(const struct rows_bench *of, const char *name,
 	}
 	for (size_t i = 1; i < count; i++) {
 		const struct racer *peer = &racers[i];
-		int is_torch =
-			peer->run == sample_torch || peer->run == filter_torch;
+		int is_torch = peer->run == sample_torch ||
+			       peer->run == filter_torch ||
+			       peer->run == top_torch;
 		struct bench_row row = {
 			.name = name,
 			.value = racers[0].median.whole,
@@ -331,6 +371,23 @@ static int race_filtered(struct rows_bench *of, const char *name)
 	return race_rows(of, name, racers, N(racers));
 }
 
+static int race_logprobs(struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, first_tokens}, all = {of, warm};
+	struct entry one = {of, own_logprob};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "token", .run = run_entry, .of = &all},
+		{.name = "its own", .run = run_entry, .of = &one},
+		{.name = "torch", .run = top_torch, .of = &ours}};
+
+	if (!of->torch)
+		snprintf(racers[3].note, RACE_NOTE_MAX, "%s", of->note);
+	if (make_logits(of))
+		return -1;
+	return race_rows(of, name, racers, N(racers));
+}
+
 static int race_greedy(struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, greedy}, peer = {of, maximum};
@@ -386,7 +443,12 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 					  (size_t)shape->n * of->columns * 4,
 					  &of->words)))
 		goto free_tokens;
+	if (bench_try("top", philox_memory_alloc(device, shape->n * TOP * 4,
+						 &of->top)))
+		goto free_words;
 	failed = race_shape(of, name);
+	philox_memory_free(device, of->top);
+free_words:
 	philox_memory_free(device, of->words);
 free_tokens:
 	philox_memory_free(device, of->tokens);
@@ -405,6 +467,8 @@ static int measure_shapes(struct rows_bench *of)
 		failed = measure_shape(of, &tokens[i], race_tokens);
 	for (size_t i = 0; i < N(filtered) && !failed; i++)
 		failed = measure_shape(of, &filtered[i], race_filtered);
+	for (size_t i = 0; i < N(logprobs) && !failed; i++)
+		failed = measure_shape(of, &logprobs[i], race_logprobs);
 	for (size_t i = 0; i < N(greedies) && !failed; i++)
 		failed = measure_shape(of, &greedies[i], race_greedy);
 	return failed;
@@ -421,6 +485,8 @@ size_t bench_rows_steps(const struct bench *bench)
 		steps += shape_is_wanted(bench, &tokens[i], name) != 0;
 	for (size_t i = 0; i < N(filtered); i++)
 		steps += shape_is_wanted(bench, &filtered[i], name) != 0;
+	for (size_t i = 0; i < N(logprobs); i++)
+		steps += shape_is_wanted(bench, &logprobs[i], name) != 0;
 	for (size_t i = 0; i < N(greedies); i++)
 		steps += shape_is_wanted(bench, &greedies[i], name) != 0;
 	return steps;

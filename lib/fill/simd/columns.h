@@ -193,13 +193,17 @@ struct v_columns {
 	uint64_t block;
 };
 
+/* -infinity in place of what is not above. */
+SIMD_FN vf v_above(vf x, vf above)
+{
+	return vf_from_bits(vi_select(vf_above(x, above), vf_bits(x),
+				      vf_bits(vf_set(-INFINITY))));
+}
+
 /* -infinity in place of what is below a cut; what is equal may have no place. */
 SIMD_FN vf v_kept(const struct simd_kept *kept, vf x)
 {
-	if (!kept)
-		return x;
-	return vf_from_bits(vi_select(vf_above(x, vf_set(kept->above)),
-				      vf_bits(x), vf_bits(vf_set(-INFINITY))));
+	return kept ? v_above(x, vf_set(kept->above)) : x;
 }
 
 /* Takes the lanes of a vector, whose first is column `at` of the chunk. */

@@ -27,10 +27,12 @@ SIMD_FN void v_mass(vf t, vi *upper, vi *lower)
 		vf_mul(vf_sub(mass, vf_from_int(*upper)), vf_set(0x1p28f)));
 }
 
-SIMD_FN void v_masses(vf logit, vf most, vf inverse, vi *upper, vi *lower)
+SIMD_FN void v_masses(vf logit, vf most, vf inverse, vf above, vi *upper,
+		      vi *lower)
 {
 	vi whole, rest;
 
+	logit = v_above(logit, above);
 	v_mass(vf_mul(vf_sub(logit, most), inverse), &whole, &rest);
 	*upper = vi_add(*upper, whole);
 	*lower = vi_add(*lower, rest);
@@ -74,7 +76,8 @@ SIMD_FN uint64_t v_sum_long(vi a)
 #define SIMD_KEPT(type)                                                        \
 	SIMD_FN void v_add_##type(const fill_##type *logits,                   \
 				  const uint32_t *allowed, uint32_t v,         \
-				  float most, float inverse, vi wide[4])       \
+				  float most, float inverse, float above,      \
+				  vi wide[4])                                  \
 	{                                                                      \
 		vi upper = vi_set(0), lower = vi_set(0);                       \
                                                                                \
@@ -83,8 +86,8 @@ SIMD_FN uint64_t v_sum_long(vi a)
 			v_masses(v_allowed(                                    \
 					 allowed, v + i * V_LANES,             \
 					 v_load_##type(logits + i * V_LANES)), \
-				 vf_set(most), vf_set(inverse), &upper,        \
-				 &lower);                                      \
+				 vf_set(most), vf_set(inverse), vf_set(above), \
+				 &upper, &lower);                              \
 		wide[0] = vl_add(wide[0], vl_widen_low(upper));                \
 		wide[1] = vl_add(wide[1], vl_widen_high(upper));               \
 		wide[2] = vl_add(wide[2], vl_widen_low(lower));                \
@@ -92,7 +95,7 @@ SIMD_FN uint64_t v_sum_long(vi a)
 	}                                                                      \
                                                                                \
 	static void total_##type(const struct simd_columns *columns,           \
-				 float most, uint64_t sums[2])                 \
+				 float most, float above, uint64_t sums[2])    \
 	{                                                                      \
 		const struct simd_columns all = *columns;                      \
 		const fill_##type *logits = all.logits;                        \
@@ -103,14 +106,14 @@ SIMD_FN uint64_t v_sum_long(vi a)
                                                                                \
 		for (i = 0; all.count - i >= span; i += span)                  \
 			v_add_##type(logits + i, all.allowed, all.first + i,   \
-				     most, all.inverse, wide);                 \
+				     most, all.inverse, above, wide);          \
 		for (uint32_t k = 0; k < span; k++)                            \
 			rest[k] = i + k < all.count && is_allowed(&all, i + k) \
 					  ? logits[i + k]                      \
 					  : lowest_##type;                     \
-		v_add_##type(rest, NULL, 0, most, all.inverse, wide);          \
-		sums[0] = v_sum_long(vl_add(wide[0], wide[1]));                \
-		sums[1] = v_sum_long(vl_add(wide[2], wide[3]));                \
+		v_add_##type(rest, NULL, 0, most, all.inverse, above, wide);   \
+		sums[0] += v_sum_long(vl_add(wide[0], wide[1]));               \
+		sums[1] += v_sum_long(vl_add(wide[2], wide[3]));               \
 	}                                                                      \
                                                                                \
 	SIMD_FN int v_any_above_##type(const fill_##type *logits,              \

@@ -81,11 +81,12 @@ struct simd_best {
 typedef struct simd_best simd_sample(const struct simd_columns *columns);
 
 /*
- * A loop that adds up the masses of columns (lib/rows/filter.h), whose highest
- * logit is `most`, which is finite: in units of 2^28, and what is left.
+ * A loop that adds the masses of columns (lib/rows/filter.h) whose logit is above
+ * a number to sums: in units of 2^28, and what is left. The highest logit of the
+ * row is `most`, which is finite.
  */
 typedef void simd_total(const struct simd_columns *columns, float most,
-			uint64_t sums[2]);
+			float above, uint64_t sums[2]);
 
 /*
  * A loop that lists the keys of the columns whose logit is above a number, and

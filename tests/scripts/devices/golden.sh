@@ -31,12 +31,26 @@ tells_its_origin()
 # The smaller rows of the law of filters, which is nobody else's
 filters_are_made_again()
 {
-	python3 tests/rows/filters.py --small >"$WORK/small" &&
-		awk '/^#/ || $4 <= 3000' tests/rows/filters.txt >"$WORK/part" &&
+	python3 tests/rows/filters/filters.py --small >"$WORK/small" &&
+		awk '/^#/ || $4 <= 3000' tests/rows/filters/filters.txt \
+			>"$WORK/part" &&
+		[ -s "$WORK/small" ] && diff "$WORK/part" "$WORK/small"
+}
+
+# A line of logprobs.txt is that of the same line of filters.txt
+logprobs_are_made_again()
+{
+	PYTHONDONTWRITEBYTECODE=1 \
+		python3 tests/rows/filters/logprobs.py --small >"$WORK/small" &&
+		grep -v '^#' tests/rows/filters/filters.txt |
+		awk 'NR == FNR { small[++n] = $4 <= 3000; next }
+			/^#/ || small[++m]' - tests/rows/filters/logprobs.txt \
+			>"$WORK/part" &&
 		[ -s "$WORK/small" ] && diff "$WORK/part" "$WORK/small"
 }
 
 check "the law of filters gives its table" filters_are_made_again
+check "the law of logprobs gives its table" logprobs_are_made_again
 for table in tests/golden/*.txt; do
 	check "$table says how it was made" tells_its_origin "$table"
 done

@@ -180,7 +180,10 @@ rows_part()
 	all(have(f"rows/filtered/{n}x1000", "token")[0]["ratio"] and
 		have(f"rows/filtered/{n}x1000", "top-p")[0]["ratio"]
 		for n in (1, 64)) and
-	len(rows) == 19' &&
+	all(have(f"rows/logprobs/{n}x1000", "token")[0]["ratio"] and
+		have(f"rows/logprobs/{n}x1000", "its own")[0]["ratio"]
+		for n in (1, 64)) and
+	len(rows) == 25' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }

@@ -10,6 +10,7 @@
 #   replay STATES TIMES            ok CALL WHOLE
 #   tokens ROWS VOCABULARY TIMES   ok CALL WHOLE
 #   filtered ROWS VOCABULARY TIMES ok CALL WHOLE
+#   logprobs ROWS VOCABULARY TIMES ok CALL WHOLE
 #
 # in nanoseconds of all repetitions, until the calls had returned and until the
 # work was done; or "error ..." and why. Lines of its own that begin otherwise
@@ -166,8 +167,19 @@ def filtered(rows, vocabulary, times):
     return clock.stop(False)
 
 
+def logprobs(rows, vocabulary, times):
+    logits = torch.randn(int(rows), int(vocabulary), device=device)
+    clock = Clock()
+    clock.start()
+    for _ in range(int(times)):
+        raw = torch.log_softmax(logits, -1)
+        raw.topk(20)
+        raw.gather(-1, torch.softmax(logits / 0.8, -1).multinomial(1))
+    return clock.stop(False)
+
+
 QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens,
-             "filtered": filtered}
+             "filtered": filtered, "logprobs": logprobs}
 
 
 def answer(line):

@@ -10,7 +10,7 @@
 
 #include "tools/contract/contract.h"
 
-enum { SITE_ROWS = 64 };
+enum { SITE_ROWS = 64, SITE_MEMORY_MAX = 24 };
 
 /* One device with a table of SITE_ROWS rows, and the bytes read back from it. */
 struct site {
@@ -18,7 +18,7 @@ struct site {
 	struct philox_context *context;
 	struct philox_rows *rows;
 	philox_stream stream;
-	void *memory[16];
+	void *memory[SITE_MEMORY_MAX];
 	size_t n_memory;
 	unsigned char *log;
 	size_t size;

@@ -11,6 +11,7 @@
 void site_allocate(struct contract *c, struct site *site, size_t size,
 		   void **memory)
 {
+	EXPECT(site->n_memory < SITE_MEMORY_MAX);
 	EXPECT_OK(philox_memory_alloc(site->device, size, memory));
 	site->memory[site->n_memory++] = *memory;
 	EXPECT_OK(philox_memory_set(site->device, site->stream, *memory, 0xee,

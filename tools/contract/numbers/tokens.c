@@ -361,6 +361,110 @@ static void sample_odd(struct contract *c, struct site *site)
 	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
 }
 
+/* --- logprobs ------------------------------------------------------------- */
+
+enum { IDS = 3, TOP = 40, TOP_MAX = 1024 };
+
+/* Room for MANY entries with the fewer, or for few with all. */
+static void make_logprobs(struct contract *c, struct site *site,
+			  struct philox_logprob_desc *logprobs)
+{
+	int32_t ids[MANY * IDS];
+	void *memory[5];
+
+	for (uint32_t i = 0; i < MANY * IDS; i++)
+		ids[i] = (int32_t)(site_word(27, i) % (LOGITS + 40)) - 10;
+	EXPECT_PART(site_upload(c, site, ids, sizeof(ids), &memory[0]));
+	EXPECT_PART(site_allocate(c, site, MANY * IDS * 4, &memory[1]));
+	EXPECT_PART(site_allocate(c, site, MANY * TOP * 4, &memory[2]));
+	EXPECT_PART(site_allocate(c, site, MANY * TOP * 4, &memory[3]));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &memory[4]));
+	*logprobs = (struct philox_logprob_desc){.size = sizeof(*logprobs),
+						 .drawn = memory[4],
+						 .ids = memory[0],
+						 .of_ids = memory[1],
+						 .top = memory[2],
+						 .of_top = memory[3],
+						 .n_ids = IDS,
+						 .n_top = TOP};
+}
+
+static void note_logprobs(struct contract *c, struct site *site,
+			  const struct philox_logprob_desc *l)
+{
+	EXPECT_PART(site_note_memory(c, site, l->drawn, MANY * 4));
+	EXPECT_PART(site_note_memory(c, site, l->of_ids, MANY * IDS * 4));
+	EXPECT_PART(site_note_memory(c, site, l->top, MANY * TOP * 4));
+	EXPECT_PART(site_note_memory(c, site, l->of_top, MANY * TOP * 4));
+}
+
+/* Of many entries the first few tokens, then of few entries the first many. */
+static void sample_with_logprobs(struct contract *c, struct site *site,
+				 struct philox_sample_desc *sample,
+				 struct philox_row_list *list,
+				 struct philox_logprob_desc logprobs[2])
+{
+	static const uint32_t counts[] = {LOGIT_ROWS, 5}, n[] = {TOP, TOP_MAX};
+
+	sample->logprobs = &logprobs[0];
+	sample->raw_logprobs = &logprobs[1];
+	for (int i = 0; i < 2; i++) {
+		list->count = counts[i];
+		logprobs[0].n_top = logprobs[1].n_top = n[i];
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, list,
+					     sample));
+		EXPECT_PART(note_logprobs(c, site, &logprobs[0]));
+		EXPECT_PART(note_logprobs(c, site, &logprobs[1]));
+		EXPECT_PART(
+			site_note_memory(c, site, sample->tokens, MANY * 4));
+	}
+}
+
+/* Rows of common logits, with filters and without, and odd ones. */
+static void sample_logprobs(struct contract *c, struct site *site)
+{
+	static const enum philox_dtype dtypes[] = {
+		PHILOX_DTYPE_F32, PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16};
+	enum { WORDS = LOGITS / 32 + 2 };
+	static uint32_t masks[WORDS], bits[LOGIT_ROWS * LOGITS];
+	static float x[LOGIT_ROWS * LOGITS];
+	struct philox_sample_desc sample = {.size = sizeof(sample),
+					    .vocab = LOGITS - 4,
+					    .first = 13,
+					    .pitch = LOGITS};
+	struct philox_logprob_desc logprobs[2];
+	void *logits, *allowed, *tokens;
+	struct philox_row_list list;
+
+	for (uint32_t i = 0; i < WORDS; i++)
+		masks[i] = site_word(26, i);
+	EXPECT_PART(site_upload(c, site, masks, sizeof(masks), &allowed));
+	EXPECT_PART(site_allocate(c, site, sizeof(x), &logits));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	EXPECT_PART(make_filters(c, site, &sample));
+	EXPECT_PART(make_logprobs(c, site, &logprobs[0]));
+	EXPECT_PART(make_logprobs(c, site, &logprobs[1]));
+	sample.tokens = tokens;
+	sample.cuts = NULL;
+	sample.kept_counts = NULL;
+	sample.kept = NULL;
+	for (uint32_t i = 0; i < 4; i++) {
+		sample.dtype = dtypes[i % 3];
+		make_even_logits(x, sample.dtype);
+		if (i == 3)
+			make_logits(bits, 0x80ffffffu, 0x3f800000u);
+		list.mask = i == 3 ? NULL : list.mask;
+		EXPECT_OK(philox_memory_copy(site->device, site->stream, logits,
+					     i == 3 ? (void *)bits : (void *)x,
+					     sizeof(x)));
+		sample.logits = (const char *)logits + 4 * (i % 3);
+		sample.allowed = i == 1 ? allowed : NULL;
+		EXPECT_PART(sample_with_logprobs(c, site, &sample, &list,
+						 logprobs));
+	}
+}
+
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -514,6 +618,7 @@ const struct contract_check contract_tokens[] = {
 	{"what filters keep, and what is drawn of it, are the host's",
 	 .on_both = sample_filtered},
 	{"odd rows are filtered as on the host", .on_both = sample_odd},
+	{"logprobs are the host's", .on_both = sample_logprobs},
 	{"replays sample what eager calls would", .on_both = replay_samples},
 	{"replays filter by what the device wrote before",
 	 .on_both = replay_filtered},

@@ -1,32 +1,14 @@
 /*
- * tests/rows/filters.c - which tokens filters keep, and what is drawn of them
+ * tests/rows/filters/filters.c - which tokens are kept, and what is drawn of them
  *
- * The oracle of what is kept is tests/rows/filters.py, the law in integers and
- * fractions; its answers are in filters.txt: how many are kept, and the last.
  * The token is the best score of those that are kept, with the noise of
  * philox_gumbel_at().
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <philox/rows.h>
 #include "lib/base/base.h"
 #include "lib/rows/filter.h"
-#include "tests/support/support.h"
-
-enum { LISTED = 64 };
-
-/* A line of filters.txt, and what it stands for. */
-struct known {
-	uint32_t kind, seed, vocab, first, mask, order, filters, k;
-	enum philox_dtype dtype;
-	float temperature, p, m;
-	uint32_t kept;
-	int64_t last;
-	uint32_t listed[LISTED]; /* logits of kind 7 */
-	float *logits;
-	uint32_t *allowed; /* of the whole vocabulary; NULL: all */
-};
+#include "tests/rows/filters/known.h"
 
 /* --- sums ------------------------------------------------------------------ */
 
@@ -76,131 +58,12 @@ Test(filters, sums_of_masses_and_shares_of_them_have_all_digits)
 	}
 }
 
-/* --- rows of logits ------------------------------------------------------- */
-
-static uint32_t next(uint32_t *x)
-{
-	*x = *x * 1664525u + 1013904223u;
-	return *x >> 8;
-}
-
-static uint32_t below(uint32_t *x, uint32_t n)
-{
-	return (uint32_t)((uint64_t)next(x) * n >> 24);
-}
-
-/* About normal; few enough digits for the dtype. */
-static float bell(uint32_t *x, enum philox_dtype dtype)
-{
-	uint32_t sum = next(x);
-
-	for (int i = 0; i < 3; i++)
-		sum += next(x);
-	return dtype == PHILOX_DTYPE_F16
-		       ? (float)((int)(sum >> 15) - (1 << 10)) * 0x1p-8f
-		       : (float)((int)(sum >> 4) - (1 << 21)) * 0x1p-19f;
-}
-
-static float tie(uint32_t *x)
-{
-	return (float)below(x, 192) / 16 - 6;
-}
-
-static float logit_of(const struct known *of, uint32_t c, uint32_t *x)
-{
-	float logit;
-
-	switch (of->kind) {
-	case 0:
-		return 3;
-	case 1:
-		return tie(x);
-	case 2:
-		return bell(x, of->dtype);
-	case 3:
-		logit = bell(x, of->dtype);
-		return below(x, 64) ? logit - 16 : logit + 16;
-	case 4:
-		return below(x, 100) ? -INFINITY : (float)below(x, 8) / 4;
-	case 5:
-		return bell(x, of->dtype) * 64;
-	case 6:
-		switch (below(x, 40)) {
-		case 0:
-			return INFINITY;
-		case 1:
-			return -INFINITY;
-		default:
-			return tie(x);
-		}
-	default:
-		return philox_f32_from_bits(of->listed[c]);
-	}
-}
-
-static uint32_t is_allowed(const struct known *of, uint32_t v, uint32_t *x)
-{
-	switch (of->mask) {
-	case 1:
-		return below(x, 2);
-	case 2:
-		return below(x, 20) == 0;
-	case 3:
-		return 0;
-	default:
-		return v % 32 == 31;
-	}
-}
-
-/*
- * With the digits of a bf16. Apart: where a float becomes itself with its lower
- * bits cleared, or itself, gcc 12.2 does not clear them (its pass split1).
- */
-static __attribute__((noinline)) float truncated(float x)
-{
-	return philox_bf16_to_f32((uint16_t)(philox_f32_bits(x) >> 16));
-}
-
-static void make_row(struct known *of)
-{
-	const uint32_t words = (of->first + of->vocab - 1) / 32 + 1;
-	uint32_t x = of->seed;
-
-	of->logits = malloc(of->vocab * sizeof(*of->logits));
-	of->allowed = of->mask ? calloc(words, sizeof(*of->allowed)) : NULL;
-	for (uint32_t c = 0; c < of->vocab; c++) {
-		const float logit = logit_of(of, c, &x);
-
-		of->logits[c] = of->dtype == PHILOX_DTYPE_BF16
-					? truncated(logit)
-					: logit;
-	}
-	for (uint32_t v = of->first; of->mask && v < of->first + of->vocab; v++)
-		of->allowed[v / 32] |= is_allowed(of, v, &x) << v % 32;
-}
-
-static void free_row(struct known *of)
-{
-	free(of->logits);
-	free(of->allowed);
-}
-
 /* --- what is kept --------------------------------------------------------- */
-
-/* The logit of a column that may be drawn, or -infinity. */
-static float logit_in(const struct known *of, uint32_t c)
-{
-	const uint32_t v = of->first + c;
-
-	return of->allowed && !(of->allowed[v / 32] >> v % 32 & 1)
-		       ? -INFINITY
-		       : of->logits[c];
-}
 
 /* Whether column c is kept, if column `last` is the last that is. */
 static int is_kept(const struct known *of, uint32_t c, uint32_t last)
 {
-	const float x = logit_in(of, c), least = logit_in(of, last);
+	const float x = known_logit(of, c), least = known_logit(of, last);
 
 	return x > least || (x == least && c <= last);
 }
@@ -214,7 +77,7 @@ static int32_t token_of(const struct known *of, struct philox_state state)
 
 	for (uint32_t c = 0; of->kept && c < of->vocab; c++) {
 		const uint32_t v = of->first + c;
-		float score = logit_in(of, c);
+		float score = known_logit(of, c);
 
 		if (!is_kept(of, c, last))
 			continue;
@@ -231,111 +94,19 @@ static int32_t token_of(const struct known *of, struct philox_state state)
 
 /* --- what is sampled ------------------------------------------------------ */
 
-/* Device memory of one call. */
-struct memory {
-	struct philox_state state;
-	uint64_t cut;
-	uint32_t k, kept;
-	float temperature, p, m;
-	int32_t token;
-};
-
-static uint16_t to_f16(float x)
-{
-	int e;
-	float m = frexpf(fabsf(x), &e);
-	uint16_t sign = signbit(x) ? 0x8000 : 0;
-
-	if (isnan(x))
-		return 0x7e00;
-	if (isinf(x) || x == 0)
-		return (uint16_t)(sign | (isinf(x) ? 0x7c00 : 0));
-	return (uint16_t)(sign | ((uint32_t)(e + 14) << 10) |
-			  ((uint32_t)ldexpf(m, 11) - 1024));
-}
-
-/* Memory of one case: the fixture's is for few arrays. */
-static void *make(struct fixture *f, size_t size)
-{
-	void *memory = NULL;
-
-	OK(philox_memory_alloc(f->device, size, &memory));
-	return memory;
-}
-
-static void *logits_of(struct fixture *f, const struct known *of)
-{
-	const int is_f32 = of->dtype == PHILOX_DTYPE_F32;
-	uint16_t *narrow = make(f, of->vocab * (is_f32 ? 4 : 2));
-
-	if (is_f32)
-		return memcpy(narrow, of->logits, of->vocab * 4);
-	for (uint32_t c = 0; c < of->vocab; c++)
-		narrow[c] =
-			of->dtype == PHILOX_DTYPE_BF16
-				? (uint16_t)(philox_f32_bits(of->logits[c]) >>
-					     16)
-				: to_f16(of->logits[c]);
-	return narrow;
-}
-
-static uint32_t *mask_of(struct fixture *f, const struct known *of)
-{
-	const size_t words = (of->first + of->vocab - 1) / 32 + 1;
-
-	return of->allowed ? memcpy(make(f, words * 4), of->allowed, words * 4)
-			   : NULL;
-}
-
-static struct philox_sample_desc describe(struct fixture *f,
-					  const struct known *of,
-					  struct memory *memory)
-{
-	*memory = (struct memory){.state = {of->seed, 4 * of->vocab},
-				  .k = of->k,
-				  .temperature = of->temperature,
-				  .p = of->p,
-				  .m = of->m};
-	return (struct philox_sample_desc){
-		.size = sizeof(struct philox_sample_desc),
-		.logits = logits_of(f, of),
-		.dtype = of->dtype,
-		.vocab = of->vocab,
-		.first = of->first,
-		.pitch = of->vocab,
-		.temperatures = &memory->temperature,
-		.allowed = mask_of(f, of),
-		.filters = of->filters,
-		.filter_order = of->order,
-		.top_ks = of->filters & PHILOX_FILTER_TOP_K ? &memory->k : NULL,
-		.top_ps = of->filters & PHILOX_FILTER_TOP_P ? &memory->p : NULL,
-		.min_ps = of->filters & PHILOX_FILTER_MIN_P ? &memory->m : NULL,
-		.tokens = &memory->token,
-		.cuts = &memory->cut,
-		.kept_counts = &memory->kept,
-		.kept = make(f, of->vocab * sizeof(int32_t)),
-		.kept_pitch = of->seed % 3 ? of->vocab : 1 + of->vocab / 9};
-}
-
-static void undescribe(struct fixture *f,
-		       const struct philox_sample_desc *sample)
-{
-	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample->logits));
-	OK(philox_memory_free(f->device, (void *)(uintptr_t)sample->allowed));
-	OK(philox_memory_free(f->device, sample->kept));
-}
-
 static uint32_t count_kept(const struct known *of, uint64_t cut)
 {
 	uint32_t n = 0;
 
 	for (uint32_t c = 0; c < of->vocab; c++)
-		n += philox_sample_order(logit_in(of, c), of->first + c) >= cut;
+		n += philox_sample_order(known_logit(of, c), of->first + c) >=
+		     cut;
 	return n;
 }
 
 /* The indices are those of the kept tokens, ascending, while there is room. */
-static void lists_kept(const struct known *of, const struct memory *memory,
+static void lists_kept(const struct known *of,
+		       const struct known_memory *memory,
 		       const struct philox_sample_desc *sample, int line)
 {
 	const uint32_t last = (uint32_t)(of->last - of->first);
@@ -355,7 +126,7 @@ static void lists_kept(const struct known *of, const struct memory *memory,
 		cr_assert_eq(sample->kept[i], -2);
 }
 
-static void is_known(const struct known *of, const struct memory *memory,
+static void is_known(const struct known *of, const struct known_memory *memory,
 		     int line, const char *set)
 {
 	cr_assert_eq(memory->token, token_of(of, memory->state),
@@ -374,9 +145,9 @@ static void is_known(const struct known *of, const struct memory *memory,
 }
 
 static void check_known(struct fixture *f, const struct known *of,
-			struct memory *memory, int line)
+			struct known_memory *memory, int line)
 {
-	struct philox_sample_desc sample = describe(f, of, memory);
+	struct philox_sample_desc sample = known_describe(f, of, memory);
 
 	FOR_EACH_SIMD(simd)
 	{
@@ -389,15 +160,15 @@ static void check_known(struct fixture *f, const struct known *of,
 		is_known(of, memory, line, simd_name(simd));
 		lists_kept(of, memory, &sample, line);
 	}
-	undescribe(f, &sample);
+	known_undescribe(f, &sample);
 }
 
 /* The first set is that without vectors, of which the table speaks. */
 static void all_sets_agree(struct fixture *f, const struct known *of,
-			   struct memory *memory, int row)
+			   struct known_memory *memory, int row)
 {
-	struct philox_sample_desc sample = describe(f, of, memory);
-	struct memory first = {.token = 0};
+	struct philox_sample_desc sample = known_describe(f, of, memory);
+	struct known_memory first = {.token = 0};
 
 	FOR_EACH_SIMD(simd)
 	{
@@ -413,60 +184,22 @@ static void all_sets_agree(struct fixture *f, const struct known *of,
 		cr_assert_eq(memory->kept, first.kept, "row %d, %s", row,
 			     simd_name(simd));
 	}
-	undescribe(f, &sample);
+	known_undescribe(f, &sample);
 }
 
 /* --- the table ------------------------------------------------------------ */
 
-static float bits_of(const char *hex)
-{
-	return philox_f32_from_bits((uint32_t)strtoul(hex, NULL, 16));
-}
-
-static void read_known(char *line, struct known *of)
-{
-	char dtype[8], t[16], p[16], m[16];
-	int at, last;
-
-	cr_assert_eq(sscanf(line,
-			    "%u %7s %u %u %u %u %15s %u %u %u %15s %15s %u "
-			    "%d%n",
-			    &of->kind, dtype, &of->seed, &of->vocab, &of->first,
-			    &of->mask, t, &of->order, &of->filters, &of->k, p,
-			    m, &of->kept, &last, &at),
-		     14, "%s", line);
-	of->dtype = !strcmp(dtype, "f32")    ? PHILOX_DTYPE_F32
-		    : !strcmp(dtype, "bf16") ? PHILOX_DTYPE_BF16
-					     : PHILOX_DTYPE_F16;
-	of->temperature = bits_of(t);
-	of->p = bits_of(p);
-	of->m = bits_of(m);
-	of->last = last;
-	line += at;
-	for (uint32_t c = 0; of->kind == 7 && c < of->vocab; c++) {
-		cr_assert_lt(c, (uint32_t)LISTED);
-		of->listed[c] = (uint32_t)strtoul(line, &line, 16);
-	}
-}
-
 PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
 {
-	struct memory *memory = make_memory(f, sizeof(*memory));
-	FILE *file = fopen("tests/rows/filters.txt", "r");
-	char line[4096];
-	int n = 0, rows = 0;
+	struct known_memory *memory = make_memory(f, sizeof(*memory));
+	FILE *file = fopen("tests/rows/filters/filters.txt", "r");
+	struct known known = {.line = 0};
+	int rows = 0;
 
 	cr_assert(file);
-	for (; fgets(line, sizeof(line), file); n++) {
-		static struct known known;
-
-		if (line[0] == '#')
-			continue;
-		read_known(line, &known);
-		make_row(&known);
-		check_known(f, &known, memory, n + 1);
-		free_row(&known);
-		rows++;
+	for (; known_next(file, &known); rows++) {
+		check_known(f, &known, memory, known.line);
+		known_free(&known);
 	}
 	fclose(file);
 	cr_assert_gt(rows, 700);
@@ -476,7 +209,8 @@ PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
  * -0 equals 0, also where it is the last logit that is kept, of few columns or
  * of more than are listed: three of four columns are one or the other.
  */
-static void ends_at_0(struct fixture *f, struct memory *memory, uint32_t kept)
+static void ends_at_0(struct fixture *f, struct known_memory *memory,
+		      uint32_t kept)
 {
 	struct known of = {.dtype = PHILOX_DTYPE_F32,
 			   .vocab = 2 * kept,
@@ -492,12 +226,12 @@ static void ends_at_0(struct fixture *f, struct memory *memory, uint32_t kept)
 		of.logits[c] = logits[c % 4];
 	for (of.seed = 0; of.seed < 20; of.seed++)
 		check_known(f, &of, memory, (int)of.seed);
-	free_row(&of);
+	known_free(&of);
 }
 
 PROMISE(filters, that_end_at_0_keep_0_and_its_negative)
 {
-	struct memory *memory = make_memory(f, sizeof(*memory));
+	struct known_memory *memory = make_memory(f, sizeof(*memory));
 
 	ends_at_0(f, memory, 30);
 	ends_at_0(f, memory, 4500);
@@ -509,25 +243,25 @@ PROMISE(filters, of_long_rows_are_the_same_for_every_instruction_set)
 	static const float t[] = {1, 0.7f, 30, 0.05f, 1e20f};
 	static const float p[] = {1, 0.5f, 0.9f, 0.999f, 0x1.fffffep-1f};
 	static const float m[] = {0, 0, 1e-3f, 0.05f};
-	struct memory *memory = make_memory(f, sizeof(*memory));
+	struct known_memory *memory = make_memory(f, sizeof(*memory));
 	struct known of = {.dtype = PHILOX_DTYPE_F32};
 	uint32_t x = 77;
 
 	for (uint32_t i = 0; i < 150; i++) {
 		of.kind = i % 7;
 		of.seed = i;
-		of.vocab = 3000 + below(&x, 200) * 150;
+		of.vocab = 3000 + known_below(&x, 200) * 150;
 		of.first = i % 4;
 		of.mask = i % 3 ? 0 : 1;
-		of.order = below(&x, 3);
-		of.filters = 1 + below(&x, 7);
-		of.k = below(&x, 2) ? 50 : below(&x, 255) * 120;
-		of.temperature = t[below(&x, 5)];
-		of.p = p[below(&x, 5)];
-		of.m = m[below(&x, 4)];
-		make_row(&of);
+		of.order = known_below(&x, 3);
+		of.filters = 1 + known_below(&x, 7);
+		of.k = known_below(&x, 2) ? 50 : known_below(&x, 255) * 120;
+		of.temperature = t[known_below(&x, 5)];
+		of.p = p[known_below(&x, 5)];
+		of.m = m[known_below(&x, 4)];
+		known_make(&of);
 		all_sets_agree(f, &of, memory, (int)i);
-		free_row(&of);
+		known_free(&of);
 	}
 }
 
@@ -551,7 +285,7 @@ static struct philox_sample_desc new_sample(struct fixture *f)
 	uint32_t x = 5;
 
 	for (uint32_t i = 0; i < ENTRIES * VOCAB; i++)
-		logits[i] = bell(&x, PHILOX_DTYPE_F32);
+		logits[i] = known_bell(&x, PHILOX_DTYPE_F32);
 	return (struct philox_sample_desc){
 		.size = sizeof(struct philox_sample_desc),
 		.logits = logits,

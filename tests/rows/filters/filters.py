@@ -1,6 +1,6 @@
 """The law of filters, in integers and fractions, and known answers of it.
 
-python3 tests/rows/filters.py >tests/rows/filters.txt
+python3 tests/rows/filters/filters.py >tests/rows/filters/filters.txt
 
 With --small it prints only the cases of at most 3000 columns.
 
@@ -18,7 +18,7 @@ import sys
 from fractions import Fraction
 
 HEADER = """\
-# Known answers of top-k, top-p and min-p, made by tests/rows/filters.py.
+# Known answers of top-k, top-p and min-p, made by tests/rows/filters/filters.py.
 # kind dtype seed vocab first mask T order filters k p m kept last [logits]
 #   kind     how the logits are made from the seed; 7: listed, as f32 bits
 #   first    the vocabulary index of column 0
