@@ -32,6 +32,7 @@ typedef void filter_fetch(const struct sample_args *args, uint64_t entry,
 struct filter_job {
 	const struct sample_args *args;
 	uint64_t entry;
+	filter_fetch *fetch;
 	enum kernel kernel;             /* of SAMPLE_LIST */
 	unsigned size;                  /* bytes of a logit */
 	const struct simd_loops *loops; /* NULL: no vectors */
@@ -57,11 +58,9 @@ static int filter_is_listed(const struct filter_job *job, uint64_t least,
  * to `most`, and returns how many there are; 0 after the last. *at begins with
  * 0.
  */
-ALWAYS_INLINE uint32_t filter_some(const struct filter_job *job,
-				   filter_fetch *fetch, uint64_t least,
-				   uint64_t most, uint32_t *at,
-				   const uint64_t **keys,
-				   uint64_t room[FILTER_SPAN])
+static uint32_t filter_some(const struct filter_job *job, uint64_t least,
+			    uint64_t most, uint32_t *at, const uint64_t **keys,
+			    uint64_t room[FILTER_SPAN])
 {
 	const uint32_t vocab = job->args->vocab;
 	uint32_t n;
@@ -73,39 +72,35 @@ ALWAYS_INLINE uint32_t filter_some(const struct filter_job *job,
 		return n;
 	}
 	n = vocab - *at < FILTER_SPAN ? vocab - *at : FILTER_SPAN;
-	fetch(job->args, job->entry, *at, n, room);
+	job->fetch(job->args, job->entry, *at, n, room);
 	*keys = room;
 	*at += n;
 	return n;
 }
 
 /* The greatest key: that of a NaN if there is one. */
-ALWAYS_INLINE uint64_t filter_first(const struct filter_job *job,
-				    filter_fetch *fetch)
+static uint64_t filter_first(const struct filter_job *job)
 {
 	uint64_t room[FILTER_SPAN], first = 0;
 	const uint64_t *keys;
 	uint32_t at = 0, n;
 
-	while ((n = filter_some(job, fetch, 0, FILTER_TOP, &at, &keys, room)) !=
-	       0)
+	while ((n = filter_some(job, 0, FILTER_TOP, &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < n; i++)
 			first = keys[i] > first ? keys[i] : first;
 	return first;
 }
 
 /* What an entry with a cut keeps. */
-ALWAYS_INLINE struct filter_kept filter_kept_of(const struct filter_job *job,
-						filter_fetch *fetch,
-						uint64_t cut)
+static struct filter_kept filter_kept_of(const struct filter_job *job,
+					 uint64_t cut)
 {
 	struct filter_kept kept = {.last = FILTER_TOP};
 	uint64_t room[FILTER_SPAN];
 	const uint64_t *keys;
 	uint32_t at = 0, n;
 
-	while ((n = filter_some(job, fetch, cut, FILTER_TOP, &at, &keys,
-				room)) != 0)
+	while ((n = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < n; i++) {
 			if (keys[i] < cut)
 				continue;
@@ -130,16 +125,15 @@ static float filter_below(uint64_t key)
 }
 
 /* The same as the loops of struct simd_loops, one by one. */
-ALWAYS_INLINE uint32_t filter_list_plain(struct filter_job *job,
-					 filter_fetch *fetch, uint64_t least,
-					 uint64_t most)
+static uint32_t filter_list_plain(struct filter_job *job, uint64_t least,
+				  uint64_t most)
 {
 	uint64_t room[FILTER_SPAN];
 	const uint64_t *keys;
 	uint32_t at = 0, n = 0, some;
 
-	while (n <= FILTER_ROOM && (some = filter_some(job, fetch, least, most,
-						       &at, &keys, room)) != 0)
+	while (n <= FILTER_ROOM &&
+	       (some = filter_some(job, least, most, &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < some; i++) {
 			if (keys[i] < least || keys[i] > most)
 				continue;
@@ -151,8 +145,7 @@ ALWAYS_INLINE uint32_t filter_list_plain(struct filter_job *job,
 }
 
 /* Lists all keys from one to another, if there is room; says whether it did. */
-ALWAYS_INLINE int filter_list(struct filter_job *job, filter_fetch *fetch,
-			      uint64_t least, uint64_t most)
+static int filter_list(struct filter_job *job, uint64_t least, uint64_t most)
 {
 	uint32_t n;
 
@@ -166,7 +159,7 @@ ALWAYS_INLINE int filter_list(struct filter_job *job, filter_fetch *fetch,
 			most == FILTER_TOP ? INFINITY : filter_logit(most),
 			job->keys, FILTER_ROOM);
 	else
-		n = filter_list_plain(job, fetch, least, most);
+		n = filter_list_plain(job, least, most);
 	job->n = n <= FILTER_ROOM ? n : 0;
 	job->least = job->n ? least : FILTER_TOP;
 	job->most = job->n ? most : 0;
@@ -196,12 +189,11 @@ ALWAYS_INLINE int filter_list_has(const struct filter_job *job,
  * not look at others.
  */
 ALWAYS_INLINE void filter_list_search(struct filter_job *job,
-				      filter_fetch *fetch,
 				      struct filter_search *search)
 {
 	float t = -4, by = 0;
 
-	if (filter_list(job, fetch, search->floor, FILTER_TOP))
+	if (filter_list(job, search->floor, FILTER_TOP))
 		return;
 	while (t < -0.1f && t > -20) {
 		const uint64_t least = filter_lowest(&job->row, t);
@@ -209,7 +201,7 @@ ALWAYS_INLINE void filter_list_search(struct filter_job *job,
 
 		if (least <= search->floor)
 			return;
-		fits = filter_list(job, fetch, least, FILTER_TOP);
+		fits = filter_list(job, least, FILTER_TOP);
 		if (fits && filter_list_has(job, search)) {
 			search->low = least;
 			return;
@@ -246,11 +238,11 @@ static void filter_sum_across(const struct filter_job *job, uint64_t base,
 }
 
 /* Adds up the masses of the keys from `base` on, in halves. */
-ALWAYS_INLINE void filter_sum(struct filter_job *job, filter_fetch *fetch,
-			      uint64_t base, uint64_t sums[2])
+ALWAYS_INLINE void filter_sum(struct filter_job *job, uint64_t base,
+			      uint64_t sums[2])
 {
-	const int listed = base != LOGPROB_ALL &&
-			   filter_list(job, fetch, base, FILTER_TOP);
+	const int listed =
+		base != LOGPROB_ALL && filter_list(job, base, FILTER_TOP);
 	uint64_t room[FILTER_SPAN];
 	const uint64_t *keys;
 	uint32_t at = 0, n;
@@ -260,8 +252,7 @@ ALWAYS_INLINE void filter_sum(struct filter_job *job, filter_fetch *fetch,
 		filter_sum_across(job, base, sums);
 		return;
 	}
-	while ((n = filter_some(job, fetch, base, FILTER_TOP, &at, &keys,
-				room)) != 0)
+	while ((n = filter_some(job, base, FILTER_TOP, &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t mass;
 
@@ -296,7 +287,7 @@ static int filter_step_across(const struct filter_job *job,
 	return 1;
 }
 
-ALWAYS_INLINE void filter_level(struct filter_job *job, filter_fetch *fetch,
+ALWAYS_INLINE void filter_level(struct filter_job *job,
 				struct filter_search *search)
 {
 	struct filter_bucket groups[FILTER_GROUPS];
@@ -306,14 +297,14 @@ ALWAYS_INLINE void filter_level(struct filter_job *job, filter_fetch *fetch,
 	uint32_t at = 0, n;
 
 	if (search->level == 0)
-		filter_list_search(job, fetch, search);
+		filter_list_search(job, search);
 	else if (search->left <= FILTER_ROOM)
-		filter_list(job, fetch, search->low, search->high);
+		filter_list(job, search->low, search->high);
 	filter_clear(&buckets, 0, 1);
 	if (filter_step_across(job, search, &buckets))
 		at = job->args->vocab;
-	while ((n = filter_some(job, fetch, search->low, search->high, &at,
-				&keys, room)) != 0)
+	while ((n = filter_some(job, search->low, search->high, &at, &keys,
+				room)) != 0)
 		for (uint32_t i = 0; i < n; i++)
 			if (filter_is_in(search, keys[i]))
 				filter_count(search, &job->row, keys[i],
@@ -324,15 +315,14 @@ ALWAYS_INLINE void filter_level(struct filter_job *job, filter_fetch *fetch,
 }
 
 ALWAYS_INLINE void filter_rank(const struct filter_job *job,
-			       filter_fetch *fetch,
 			       struct filter_search *search)
 {
 	uint64_t room[FILTER_SPAN], few[FILTER_FEW];
 	const uint64_t *keys;
 	uint32_t at = 0, n, listed = 0;
 
-	while ((n = filter_some(job, fetch, search->low, search->high, &at,
-				&keys, room)) != 0)
+	while ((n = filter_some(job, search->low, search->high, &at, &keys,
+				room)) != 0)
 		for (uint32_t i = 0; i < n; i++)
 			if (filter_is_in(search, keys[i]) &&
 			    listed < FILTER_FEW)
@@ -345,7 +335,7 @@ ALWAYS_INLINE void filter_rank(const struct filter_job *job,
 }
 
 /* Goes on with the searches of an entry, and returns its cut. */
-ALWAYS_INLINE uint64_t filter_find(struct filter_job *job, filter_fetch *fetch,
+ALWAYS_INLINE uint64_t filter_find(struct filter_job *job,
 				   struct filter *filter,
 				   struct filter_search *search)
 {
@@ -354,14 +344,14 @@ ALWAYS_INLINE uint64_t filter_find(struct filter_job *job, filter_fetch *fetch,
 	for (;;)
 		switch (filter_proceed(filter, &job->row, search, FILTER_FEW)) {
 		case FILTER_TOTAL:
-			filter_sum(job, fetch, search->base, sums);
+			filter_sum(job, search->base, sums);
 			filter_know_total(search, sums[0], sums[1]);
 			break;
 		case FILTER_LEVEL:
-			filter_level(job, fetch, search);
+			filter_level(job, search);
 			break;
 		case FILTER_LIST:
-			filter_rank(job, fetch, search);
+			filter_rank(job, search);
 			break;
 		default:
 			return filter->cut;
@@ -370,29 +360,35 @@ ALWAYS_INLINE uint64_t filter_find(struct filter_job *job, filter_fetch *fetch,
 
 /* --- tokens --------------------------------------------------------------- */
 
-/* The key of the token that is drawn of those that are listed and kept. */
-ALWAYS_INLINE uint64_t filter_draw_listed(const struct filter_job *job,
-					  const struct sample_row *row)
+/* The key of the token that is drawn of those from a cut on. */
+ALWAYS_INLINE uint64_t filter_draw_some(const struct filter_job *job,
+					const struct sample_row *row,
+					uint64_t cut)
 {
 	struct sample_best best = SAMPLE_NO_BEST;
 	struct philox_words words = {{0, 0, 0, 0}};
-	uint32_t quad = 0xffffffffu;
+	uint64_t room[FILTER_SPAN];
+	const uint64_t *keys;
+	uint32_t quad = 0xffffffffu, at = 0, n;
 
-	for (uint32_t i = 0; i < job->n; i++) {
-		const uint32_t v = 0xffffffffu - (uint32_t)job->keys[i];
-		const float logit = filter_logit(job->keys[i]);
+	while ((n = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) != 0)
+		for (uint32_t i = 0; i < n; i++) {
+			const uint32_t v = 0xffffffffu - (uint32_t)keys[i];
+			const float logit = filter_logit(keys[i]);
 
-		if (job->keys[i] < row->cut)
-			continue;
-		if (v / 4 != quad) {
-			quad = v / 4;
-			words = philox_draw4(row->state, quad);
+			if (keys[i] < cut)
+				continue;
+			if (v / 4 != quad) {
+				quad = v / 4;
+				words = philox_draw4(row->state, quad);
+			}
+			if (sample_may_win(row, logit, words.w[v % 4],
+					   best.most))
+				sample_take(
+					row, logit,
+					sample_noise(row, v, words.w[v % 4]), v,
+					&best);
 		}
-		if (sample_may_win(row, logit, words.w[v % 4], best.most))
-			sample_take(row, logit,
-				    sample_noise(row, v, words.w[v % 4]), v,
-				    &best);
-	}
 	return best.key;
 }
 
@@ -410,12 +406,26 @@ static uint64_t filter_draw_across(struct filter_job *job, uint64_t cut)
 	return sample_key(best.score, job->args->first + best.column);
 }
 
+/* The key of the token that is drawn; 0 is the cut of an entry that keeps all. */
+ALWAYS_INLINE uint64_t filter_draw(struct filter_job *job,
+				   const struct sample_row *row)
+{
+	const uint64_t cut = row->cut > LOGPROB_ALL ? row->cut : LOGPROB_ALL;
+
+	if (cut == LOGPROB_ALL && job->loops)
+		return sample_across(job->loops, job->kernel, job->args, row,
+				     job->entry, job->size);
+	if (cut == LOGPROB_ALL || filter_list(job, cut, FILTER_TOP) ||
+	    !job->loops)
+		return filter_draw_some(job, row, cut);
+	return filter_draw_across(job, cut);
+}
+
 /*
  * filter_begin_job() returns the greatest key of an entry; it looks for it
  * unless it is known.
  */
 ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
-					filter_fetch *fetch,
 					const struct sample_row *row)
 {
 	struct sample_row greedy = *row;
@@ -431,7 +441,7 @@ ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
 		job->first = sample_across(job->loops, job->kernel, job->args,
 					   &greedy, job->entry, job->size);
 	else if (!job->first)
-		job->first = filter_first(job, fetch);
+		job->first = filter_first(job);
 	job->row.most = filter_logit(job->first);
 	job->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
 	job->columns.inverse = job->row.inverse;
@@ -439,7 +449,7 @@ ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
 }
 
 /* The key of an entry's token, 0 if it is to be drawn; and what it keeps. */
-ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
+ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job,
 				    struct sample_row *row,
 				    struct filter_kept *kept)
 {
@@ -451,42 +461,41 @@ ALWAYS_INLINE uint64_t filter_entry(struct filter_job *job, filter_fetch *fetch,
 		return SAMPLE_NO_TOKEN;
 	if (filter_keeps_all(&filter) && !logprob_needs_cut(job->args))
 		return 0;
-	first = filter_begin_job(job, fetch, row);
+	first = filter_begin_job(job, row);
 	if (philox_sample_token(first) < 0 ||
 	    (row->inverse == 0.0f && !logprob_needs_cut(job->args)))
 		return first;
-	row->cut = filter_find(job, fetch, &filter, &search);
+	row->cut = filter_find(job, &filter, &search);
 	if (filter_is_asked(&job->args->filters))
-		*kept = filter_kept_of(job, fetch, row->cut);
+		*kept = filter_kept_of(job, row->cut);
 	return row->inverse == 0.0f ? first : 0;
 }
 
 /* --- logprobs ------------------------------------------------------------- */
 
 /* Looks up the key of token v; says whether there is a column for it. */
-ALWAYS_INLINE int filter_look_up(const struct filter_job *job,
-				 filter_fetch *fetch, int32_t v, uint64_t *key)
+static int filter_look_up(const struct filter_job *job, int32_t v,
+			  uint64_t *key)
 {
 	const uint32_t column = (uint32_t)v - job->args->first;
 
 	if (v < 0 || column >= job->args->vocab)
 		return 0;
-	fetch(job->args, job->entry, column, 1, key);
+	job->fetch(job->args, job->entry, column, 1, key);
 	return 1;
 }
 
 ALWAYS_INLINE float filter_logprob(const struct filter_job *job,
-				   filter_fetch *fetch,
 				   const struct logprob *of, int32_t v)
 {
 	uint64_t key;
 
-	return filter_look_up(job, fetch, v, &key) ? logprob_of(of, key)
-						   : logprob_none();
+	return filter_look_up(job, v, &key) ? logprob_of(of, key)
+					    : logprob_none();
 }
 
 /* The first tokens of an entry. */
-ALWAYS_INLINE void filter_top(struct filter_job *job, filter_fetch *fetch,
+ALWAYS_INLINE void filter_top(struct filter_job *job,
 			      const struct sample_logprobs *to,
 			      const struct logprob *of)
 {
@@ -497,9 +506,8 @@ ALWAYS_INLINE void filter_top(struct filter_job *job, filter_fetch *fetch,
 	uint32_t at = 0, listed = 0, n;
 
 	logprob_begin_top(of->cut, to->n_top, &filter, &search);
-	cut = filter_find(job, fetch, &filter, &search);
-	while ((n = filter_some(job, fetch, cut, FILTER_TOP, &at, &keys,
-				room)) != 0)
+	cut = filter_find(job, &filter, &search);
+	while ((n = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) != 0)
 		for (uint32_t i = 0; i < n; i++)
 			if (keys[i] >= cut)
 				top[listed++] = keys[i];
@@ -507,7 +515,7 @@ ALWAYS_INLINE void filter_top(struct filter_job *job, filter_fetch *fetch,
 }
 
 /* Writes the logprobs of an entry; its cut is 0 if it has none. */
-ALWAYS_INLINE void filter_logprobs(struct filter_job *job, filter_fetch *fetch,
+ALWAYS_INLINE void filter_logprobs(struct filter_job *job,
 				   const struct sample_logprobs *to,
 				   uint64_t cut, int32_t token)
 {
@@ -520,19 +528,18 @@ ALWAYS_INLINE void filter_logprobs(struct filter_job *job, filter_fetch *fetch,
 		logprob_end_none(to, job->entry, 0, 1);
 		return;
 	}
-	filter_sum(job, fetch, cut, sums);
+	filter_sum(job, cut, sums);
 	of.ln = logprob_ln(filter_join(sums[0], sums[1]));
 	if (to->drawn)
-		to->drawn[job->entry] = filter_logprob(job, fetch, &of, token);
+		to->drawn[job->entry] = filter_logprob(job, &of, token);
 	for (uint32_t i = 0; i < to->n_ids; i++)
-		of_ids[i] = filter_logprob(job, fetch, &of, ids[i]);
+		of_ids[i] = filter_logprob(job, &of, ids[i]);
 	if (to->n_top)
-		filter_top(job, fetch, to, &of);
+		filter_top(job, to, &of);
 }
 
 /* The same of the logits as they are. */
-ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job,
-				       filter_fetch *fetch, int32_t token)
+ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job, int32_t token)
 {
 	const struct sample_args *args = job->args;
 	const struct sample_row row = {.inverse = 1.0f};
@@ -542,17 +549,86 @@ ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job,
 	raw.allowed = NULL;
 	job->args = &raw;
 	job->first = args->allowed ? 0 : job->first;
-	first = filter_begin_job(job, fetch, &row);
-	filter_logprobs(job, fetch, &raw.raw,
+	first = filter_begin_job(job, &row);
+	filter_logprobs(job, &raw.raw,
 			philox_sample_token(first) < 0 ? 0 : LOGPROB_ALL,
 			token);
 	job->args = args;
 }
 
-#define DEFINE_FILTER(storage, attribute, loop, name, logit_type)             \
-	attribute static void loop##_fetch(const struct sample_args *args,    \
-					   uint64_t entry, uint32_t from,     \
-					   uint32_t n, uint64_t *keys)        \
+/* Writes what an entry asks for beside its token, whose key is `key`. */
+ALWAYS_INLINE void filter_end_entry(struct filter_job *job, uint64_t cut,
+				    const struct filter_kept *kept,
+				    uint64_t key)
+{
+	const struct sample_args *args = job->args;
+	const int32_t token = philox_sample_token(key);
+
+	filter_end(&args->filters, job->entry, kept);
+	if (logprob_are_wanted(&args->logprobs))
+		filter_logprobs(job, &args->logprobs, cut, token);
+	if (logprob_are_wanted(&args->raw))
+		filter_raw_logprobs(job, token);
+}
+
+/* --- launches ------------------------------------------------------------- */
+
+ALWAYS_INLINE void filter_entries(struct filter_job *job)
+{
+	const struct sample_args *args = job->args;
+	const uint64_t launch = sample_launch(args);
+	const int others = rows_others(&args->list, args->words, 0);
+
+	for (uint64_t i = 0; i < args->list.n; i++) {
+		struct filter_kept kept = {SAMPLE_NO_TOKEN, 0};
+		uint64_t best = SAMPLE_NO_TOKEN;
+		struct sample_row row;
+
+		if (!sample_begin(args, launch, others, i, &row))
+			continue;
+		job->entry = i;
+		job->first = 0;
+		job->least = FILTER_TOP;
+		job->most = 0;
+		if (row.valid)
+			best = filter_entry(job, &row, &kept);
+		if (row.valid && !best)
+			best = filter_draw(job, &row);
+		filter_end_entry(job, row.cut, &kept, best);
+		sample_end(args, launch, others, i, &row, best);
+	}
+	if (args->table.control)
+		rows_end(args->table.control);
+}
+
+/* How a dtype is fetched, and its vectors; the rest is the same for all. */
+struct filter_dtype {
+	const struct sample_args *args;
+	filter_fetch *fetch;
+	enum kernel kernel;
+	unsigned size;
+};
+
+#define DEFINE_ENTRIES(storage, attribute, loop, none, no_size)      \
+	attribute storage void loop(const void *pointer)             \
+	{                                                            \
+		const struct filter_dtype *of = pointer;             \
+		struct filter_job job = {.args = of->args,           \
+					 .fetch = of->fetch,         \
+					 .kernel = of->kernel,       \
+					 .loops = simd_loops_used(), \
+					 .size = of->size};          \
+                                                                     \
+		filter_entries(&job);                                \
+	}
+
+static void run_filter(const void *of);
+DEFINE_TWICE(DEFINE_ENTRIES, filter, , 0)
+
+#define DEFINE_FILTER(name, logit_type)                                       \
+	static void fetch_##name(const struct sample_args *args,              \
+				 uint64_t entry, uint32_t from, uint32_t n,   \
+				 uint64_t *keys)                              \
 	{                                                                     \
 		const logit_type *logits = (const logit_type *)args->logits + \
 					   entry * args->pitch;               \
@@ -564,67 +640,17 @@ ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job,
 				args->first + from + i);                      \
 	}                                                                     \
                                                                               \
-	attribute static uint64_t loop##_draw(struct filter_job *job,         \
-					      const struct sample_row *row)   \
+	void run_filter_##name(const void *args)                              \
 	{                                                                     \
-		const uint32_t first = sample_first_quad(job->args);          \
-		const uint32_t quads = sample_quads(job->args);               \
-		struct sample_best best = SAMPLE_NO_BEST;                     \
+		const struct filter_dtype of = {.args = args,                 \
+						.fetch = fetch_##name,        \
+						.kernel =                     \
+							KERNEL_sample_##name, \
+						.size = sizeof(logit_type)};  \
                                                                               \
-		if (row->cut <= LOGPROB_ALL && job->loops)                    \
-			return sample_across(job->loops, job->kernel,         \
-					     job->args, row, job->entry,      \
-					     job->size);                      \
-		if (row->cut > LOGPROB_ALL &&                                 \
-		    filter_list(job, loop##_fetch, row->cut, FILTER_TOP))     \
-			return filter_draw_listed(job, row);                  \
-		if (job->loops)                                               \
-			return filter_draw_across(job, row->cut);             \
-		for (uint32_t q = 0; q < quads; q++)                          \
-			sample_##name##_quad(job->args, row, job->entry,      \
-					     first + q, &best);               \
-		return best.key;                                              \
-	}                                                                     \
-                                                                              \
-	attribute storage void loop(const void *pointer)                      \
-	{                                                                     \
-		const struct sample_args *args = pointer;                     \
-		const uint64_t launch = sample_launch(args);                  \
-		const int others = rows_others(&args->list, args->words, 0);  \
-		struct filter_job job = {.args = args,                        \
-					 .kernel = KERNEL_sample_##name,      \
-					 .loops = simd_loops_used(),          \
-					 .size = sizeof(logit_type)};         \
-                                                                              \
-		for (uint64_t i = 0; i < args->list.n; i++) {                 \
-			struct sample_row row;                                \
-			uint64_t best = SAMPLE_NO_TOKEN;                      \
-			struct filter_kept kept = {SAMPLE_NO_TOKEN, 0};       \
-                                                                              \
-			if (!sample_begin(args, launch, others, i, &row))     \
-				continue;                                     \
-			job.entry = i;                                        \
-			job.first = 0;                                        \
-			if (row.valid)                                        \
-				best = filter_entry(&job, loop##_fetch, &row, \
-						    &kept);                   \
-			if (row.valid && !best)                               \
-				best = loop##_draw(&job, &row);               \
-			filter_end(&args->filters, i, &kept);                 \
-			if (logprob_are_wanted(&args->logprobs))              \
-				filter_logprobs(&job, loop##_fetch,           \
-						&args->logprobs, row.cut,     \
-						philox_sample_token(best));   \
-			if (logprob_are_wanted(&args->raw))                   \
-				filter_raw_logprobs(                          \
-					&job, loop##_fetch,                   \
-					philox_sample_token(best));           \
-			sample_end(args, launch, others, i, &row, best);      \
-		}                                                             \
-		if (args->table.control)                                      \
-			rows_end(args->table.control);                        \
+		run_filter(&of);                                              \
 	}
 
-DEFINE_TWICE(DEFINE_FILTER, filter_f32, f32, float)
-DEFINE_TWICE(DEFINE_FILTER, filter_bf16, bf16, uint16_t)
-DEFINE_TWICE(DEFINE_FILTER, filter_f16, f16, uint16_t)
+DEFINE_FILTER(f32, float)
+DEFINE_FILTER(bf16, uint16_t)
+DEFINE_FILTER(f16, uint16_t)

@@ -207,10 +207,11 @@ PROMISE(filters, what_is_kept_and_drawn_is_what_the_law_says)
 
 /*
  * -0 equals 0, also where it is the last logit that is kept, of few columns or
- * of more than are listed: three of four columns are one or the other.
+ * of more than are listed: three of four columns are one or the other, or a
+ * little more.
  */
 static void ends_at_0(struct fixture *f, struct known_memory *memory,
-		      uint32_t kept)
+		      const float logits[4], uint32_t kept, uint32_t last)
 {
 	struct known of = {.dtype = PHILOX_DTYPE_F32,
 			   .vocab = 2 * kept,
@@ -218,8 +219,7 @@ static void ends_at_0(struct fixture *f, struct known_memory *memory,
 			   .k = kept,
 			   .temperature = 1,
 			   .kept = kept,
-			   .last = kept / 3 * 4 - 2};
-	static const float logits[] = {0, -0.0f, 0, -1};
+			   .last = last};
 
 	of.logits = malloc(of.vocab * sizeof(*of.logits));
 	for (uint32_t c = 0; c < of.vocab; c++)
@@ -231,10 +231,13 @@ static void ends_at_0(struct fixture *f, struct known_memory *memory,
 
 PROMISE(filters, that_end_at_0_keep_0_and_its_negative)
 {
+	static const float zeros[] = {0, -0.0f, 0, -1};
+	static const float above[] = {0x1p-20f, -0.0f, 0, -1};
 	struct known_memory *memory = make_memory(f, sizeof(*memory));
 
-	ends_at_0(f, memory, 30);
-	ends_at_0(f, memory, 4500);
+	ends_at_0(f, memory, zeros, 30, 38);
+	ends_at_0(f, memory, zeros, 4500, 5998);
+	ends_at_0(f, memory, above, 9000, 8998);
 }
 
 /* Rows in which more is kept than what is listed, and of which less is. */
