@@ -520,19 +520,25 @@ PHILOX_API enum philox_status philox_rows_check(
  *
  * where total is the sum of masses, without rounding, times 2^-56, and rounded
  * to f64 towards 0; the difference is rounded to f64, then to f32. So it is the
- * same for any batch, on every device, and for a token of mass 0 too. It is
- * within 2^-22 (1 + |logprob(v)| + ln(vocab)) of the exact one, while no
- * difference logit(v) - M is beyond f32. There are two:
+ * same for any batch and on every device. A token of mass 0 has one, too. With
+ * the temperature rounded to f32, it is within 2^-22 (1 + |logprob(v)| +
+ * ln(vocab)) of the exact one while no t, and no difference logit(v) - M, is
+ * beyond f32; where one is, and beside +inf, it is -inf. There are two kinds:
  *
  *   processed  after mask, temperature and filters: the total is that of the
  *              tokens that are kept, with t as above, so at temperature 1 for a
  *              greedy entry. What is not kept has -inf. All are NaN for an
- *              entry that has no token, but where the scores of all that it
- *              keeps are -infinity, beyond f32.
+ *              entry that has no token, unless it has none only because the
+ *              scores of all that it keeps are -infinity, beyond f32: then only
+ *              that of the token is.
  *   raw        of the logits as they are: of all columns, allowed or not, with
  *              1 in place of the temperature. M is the highest of these. They
- *              depend on logits only. All are NaN if one of these is a NaN, or
- *              if all are -inf; a logit of -inf has -inf.
+ *              depend on logits only, but for that of the token, which is NaN
+ *              if there is none. All are NaN if a logit is, or if all are -inf;
+ *              a logit of -inf has -inf.
+ *
+ * A sample that writes logprobs is made as one with filters. On a GPU one block
+ * then has an entry, where a plain sample of few entries has many for each.
  *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
@@ -568,8 +574,8 @@ enum philox_filter_order {
  * becomes that of ids[j], a vocabulary index: NaN if it is not that of a
  * column. From i * n_top on, `top` gets the first n_top tokens of entry i, in
  * the order of filters, and of_top theirs: of those that are kept, or, raw, of
- * those whose logit is above -inf. Where there are fewer, the rest is -1 and
- * -inf; -1 and NaN where all are NaN.
+ * those whose logit is above -inf. Where there are fewer, the rest is token -1
+ * with -inf; -1 with NaN where all are NaN.
  */
 struct philox_logprob_desc {
 	size_t size;        /* sizeof(this struct) */

@@ -1,14 +1,17 @@
 /*
  * lib/rows/arrays.c - the arrays of one call, and whether they overlap
  */
+#include <assert.h>
 #include "lib/rows/rows.h"
 
 /* --- collecting ----------------------------------------------------------- */
 
 void rows_arrays_add(struct rows_arrays *arrays, struct rows_array array)
 {
-	if (array.start && array.n && array.size)
-		arrays->array[arrays->count++] = array;
+	if (!array.start || !array.n || !array.size)
+		return;
+	assert(arrays->count < ROWS_ARRAYS_MAX);
+	arrays->array[arrays->count++] = array;
 }
 
 void rows_arrays_read(struct rows_arrays *arrays, const char *name,

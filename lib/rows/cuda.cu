@@ -342,9 +342,9 @@ struct filter_block {
 	uint64_t upper, lower; /* of the sum of all masses */
 	uint32_t listed;
 	int is_valid;
-	int raw; /* the mask does not matter */
+	int raw;        /* the mask does not matter */
 	uint64_t first; /* the greatest key of what may be drawn */
-	double ln; /* of the total */
+	double ln;      /* of the total */
 	filter_row row;
 	filter entry;
 	filter_search search;
@@ -557,8 +557,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 				four[k] = sample_##name##_load(args, entry,    \
 							       quad);          \
 				allowed[k] = raw ? 15                          \
-						 : sample_allowed(             \
-							   args, entry, quad); \
+						 : sample_allowed(args, entry, \
+								  quad);       \
 			}                                                      \
 			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
 					       k++)                            \
@@ -634,7 +634,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 					filter_know_total(&block->search,      \
 							  block->upper,        \
 							  block->lower);       \
-			} else if (work == FILTER_LIST)                          \
+			} else if (work == FILTER_LIST)                        \
 				list_##name(args, entry, block);               \
 			else                                                   \
 				level_##name(args, entry, block);              \
@@ -721,10 +721,9 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		return block_max(best_of_##name<1>(args, row, entry, 0).key);  \
 	}                                                                      \
                                                                                \
-	static __device__ __forceinline__ void top_##name(const sample_args *args,             \
-					  const sample_logprobs *to,           \
-					  uint32_t entry, const logprob *of,   \
-					  filter_block *block)                 \
+	static __device__ __forceinline__ void top_##name(                     \
+		const sample_args *args, const sample_logprobs *to,            \
+		uint32_t entry, const logprob *of, filter_block *block)        \
 	{                                                                      \
 		uint64_t *keys = block->buckets.upper; /* free after it */     \
 		uint64_t cut;                                                  \
@@ -735,8 +734,12 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
 		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (key >= cut)                                        \
-				keys[atomicAdd(&block->listed, 1u)] = key;     \
+			if (key < cut)                                         \
+				return;                                        \
+			const uint32_t place = atomicAdd(&block->listed, 1u);  \
+                                                                               \
+			if (place < LOGPROB_TOP_MAX)                           \
+				keys[place] = key;                             \
 		});                                                            \
 		__syncthreads();                                               \
 		logprob_end_top(to, entry, of, keys, block->listed,            \
@@ -744,7 +747,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		__syncthreads();                                               \
 	}                                                                      \
                                                                                \
-	static __device__ __forceinline__ float logprob_##name(                                \
+	static __device__ __forceinline__ float logprob_##name(                \
 		const sample_args *args, uint32_t entry, const logprob *of,    \
 		int raw, int32_t v)                                            \
 	{                                                                      \
@@ -762,7 +765,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	}                                                                      \
                                                                                \
 	/* Writes the logprobs of an entry; its cut is 0 if it has none. */    \
-	static __device__ __forceinline__ void logprobs_##name(                   \
+	static __device__ __forceinline__ void logprobs_##name(                \
 		const sample_args *args, const sample_logprobs *to,            \
 		uint32_t entry, uint64_t cut, int32_t token,                   \
 		filter_block *block)                                           \
@@ -781,8 +784,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		of.cut = cut;                                                  \
 		of.ln = block->ln;                                             \
 		if (to->drawn && threadIdx.x == 0)                             \
-			to->drawn[entry] = logprob_##name(                     \
-				args, entry, &of, block->raw, token);          \
+			to->drawn[entry] = logprob_##name(args, entry, &of,    \
+							  block->raw, token);  \
 		for (uint32_t i = threadIdx.x; i < to->n_ids;                  \
 		     i += SAMPLE_THREADS)                                      \
 			to->of_ids[at + i] =                                   \

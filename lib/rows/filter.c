@@ -508,7 +508,7 @@ ALWAYS_INLINE void filter_top(struct filter_job *job,
 	logprob_begin_top(of->cut, to->n_top, &filter, &search);
 	cut = filter_find(job, &filter, &search);
 	while ((n = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) != 0)
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n && listed < LOGPROB_TOP_MAX; i++)
 			if (keys[i] >= cut)
 				top[listed++] = keys[i];
 	logprob_end_top(to, job->entry, of, top, listed, 0, 1);

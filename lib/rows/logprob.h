@@ -76,7 +76,10 @@ PHILOX_FN void logprob_end_none(const struct sample_logprobs *to,
 	}
 }
 
-/* logprob_end_top() writes the n tokens that are listed, in their order. */
+/*
+ * logprob_end_top() writes the n tokens that are listed, in their order. They are
+ * not more than n_top, unless somebody writes logits meanwhile.
+ */
 PHILOX_FN void logprob_end_top(const struct sample_logprobs *to, uint64_t entry,
 			       const struct logprob *of, const uint64_t *keys,
 			       uint32_t n, uint32_t from, uint32_t by)
@@ -84,6 +87,7 @@ PHILOX_FN void logprob_end_top(const struct sample_logprobs *to, uint64_t entry,
 	int32_t *top = to->top + entry * to->n_top;
 	float *of_top = to->of_top + entry * to->n_top;
 
+	n = n < to->n_top ? n : to->n_top;
 	for (uint32_t i = from; i < to->n_top; i += by) {
 		uint32_t rank = 0;
 

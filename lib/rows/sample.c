@@ -223,21 +223,11 @@ static enum philox_status check_logprob_array(const char *what,
 	return fill_check_array(what, name, array, dtype);
 }
 
-static enum philox_status check_logprobs(const char *what,
-					 const struct philox_logprob_desc *l)
+static enum philox_status check_logprob_arrays(
+	const char *what, const struct philox_logprob_desc *l)
 {
-	enum philox_status status;
+	enum philox_status status = PHILOX_OK;
 
-	if (!l)
-		return PHILOX_OK;
-	status = options_check_size(what, l, l->size, LOGPROB_SIZE_FIRST,
-				    sizeof(*l));
-	if (status != PHILOX_OK)
-		return status;
-	if (l->n_top > LOGPROB_TOP_MAX)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: n_top is %" PRIu32 ", above %d", what,
-				  l->n_top, LOGPROB_TOP_MAX);
 	if (l->drawn)
 		status = fill_check_array(what, "drawn", l->drawn,
 					  PHILOX_DTYPE_F32);
@@ -258,6 +248,24 @@ static enum philox_status check_logprobs(const char *what,
 					     PHILOX_DTYPE_F32, "n_top",
 					     l->n_top)
 		       : status;
+}
+
+static enum philox_status check_logprobs(const char *what,
+					 const struct philox_logprob_desc *l,
+					 uint64_t n)
+{
+	enum philox_status status;
+
+	if (!l)
+		return PHILOX_OK;
+	status = options_check_size(what, l, l->size, LOGPROB_SIZE_FIRST,
+				    sizeof(*l));
+	if (status == PHILOX_OK && l->n_top > LOGPROB_TOP_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: n_top is %" PRIu32 ", above %d", what,
+				  l->n_top, LOGPROB_TOP_MAX);
+	return status == PHILOX_OK && n ? check_logprob_arrays(what, l)
+					: status;
 }
 
 static enum philox_status check_sample_arrays(
@@ -294,10 +302,11 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 		status = check_allowed(sample, n);
 	if (status == PHILOX_OK)
 		status = check_filters(sample, n);
-	if (status == PHILOX_OK && n)
-		status = check_logprobs("logprobs", sample->logprobs);
-	if (status == PHILOX_OK && n)
-		status = check_logprobs("raw_logprobs", sample->raw_logprobs);
+	if (status == PHILOX_OK)
+		status = check_logprobs("logprobs", sample->logprobs, n);
+	if (status == PHILOX_OK)
+		status =
+			check_logprobs("raw_logprobs", sample->raw_logprobs, n);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 

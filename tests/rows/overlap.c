@@ -8,13 +8,15 @@
 #include <philox/rows.h>
 #include "tests/support/support.h"
 
-enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024 };
+enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024, PARTS = 27 };
+enum { IDS = 2, TOP = 3 };
 
 struct scene {
 	struct philox_rows *rows;
-	char *memory; /* 16 parts */
+	char *memory; /* PARTS of them */
 	struct philox_state *states;
 	struct philox_row_list list;
+	struct philox_logprob_desc logprobs, raw;
 	struct philox_sample_desc sample;
 	struct philox_row_fill_desc fill;
 	struct philox_seed_list slots;
@@ -25,6 +27,20 @@ static void *part(const struct scene *s, unsigned number)
 	return s->memory + number * PART;
 }
 
+static struct philox_logprob_desc logprobs_at(const struct scene *s,
+					      unsigned number)
+{
+	return (struct philox_logprob_desc){
+		.size = sizeof(struct philox_logprob_desc),
+		.drawn = part(s, number),
+		.ids = part(s, number + 1),
+		.of_ids = part(s, number + 2),
+		.top = part(s, number + 3),
+		.of_top = part(s, number + 4),
+		.n_ids = IDS,
+		.n_top = TOP};
+}
+
 static void open_scene(struct fixture *f, struct scene *s)
 {
 	const struct philox_rows_desc options = {
@@ -32,8 +48,10 @@ static void open_scene(struct fixture *f, struct scene *s)
 
 	OK(philox_rows_create(f->context, &options, &s->rows));
 	OK(philox_rows_states(s->rows, &s->states));
-	s->memory = make_memory(f, 17 * PART);
-	OK(philox_memory_set(f->device, f->stream, s->memory, 0, 17 * PART));
+	s->memory = make_memory(f, PARTS * PART);
+	OK(philox_memory_set(f->device, f->stream, s->memory, 0, PARTS * PART));
+	s->logprobs = logprobs_at(s, 17);
+	s->raw = logprobs_at(s, 22);
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = part(s, 0),
 					   .mask = part(s, 1),
@@ -55,6 +73,8 @@ static void open_scene(struct fixture *f, struct scene *s)
 						.kept_counts = part(s, 15),
 						.kept = part(s, 16),
 						.kept_pitch = 1,
+						.logprobs = &s->logprobs,
+						.raw_logprobs = &s->raw,
 						.tokens = part(s, 5),
 						.keys = part(s, 6),
 						.flags = PHILOX_ROWS_KEEP};
@@ -140,6 +160,40 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 	bad = good;
 	bad.sample.logits = good.states;
 	REFUSES(ROWS_SAMPLED(bad), "the table/sample: logits");
+}
+
+/* With their first byte, and with their last. */
+PROMISE(rows_overlap, of_logprobs_is_refused_by_name)
+{
+	static const struct {
+		unsigned part, n;
+		const char *names;
+	} cases[] = {{17, 1, "logprobs: drawn/sample: tokens"},
+		     {18, IDS, "logprobs: ids/sample: tokens"},
+		     {19, IDS, "logprobs: of_ids/sample: tokens"},
+		     {20, TOP, "logprobs: top/sample: tokens"},
+		     {21, TOP, "logprobs: of_top/sample: tokens"},
+		     {22, 1, "raw_logprobs: drawn/sample: tokens"},
+		     {23, IDS, "raw_logprobs: ids/sample: tokens"},
+		     {24, IDS, "raw_logprobs: of_ids/sample: tokens"},
+		     {25, TOP, "raw_logprobs: top/sample: tokens"},
+		     {26, TOP, "raw_logprobs: of_top/sample: tokens"}};
+	struct scene good, bad;
+
+	open_scene(f, &good);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int32_t *array = part(&good, cases[i].part);
+
+		bad = good;
+		bad.sample.tokens = array - ROWS;
+		OK(ROWS_SAMPLED(bad));
+		bad.sample.tokens = array - ROWS + 1;
+		REFUSES(ROWS_SAMPLED(bad), cases[i].names);
+		bad.sample.tokens = array + ROWS * cases[i].n - 1;
+		REFUSES(ROWS_SAMPLED(bad), cases[i].names);
+		bad.sample.tokens = array + ROWS * cases[i].n;
+		OK(ROWS_SAMPLED(bad));
+	}
 }
 
 /* The last byte counts; the next may be another array's. */

@@ -70,6 +70,7 @@ extern const struct contract_check contract_runner[];
 extern const struct contract_check contract_runner_inputs[];
 extern const struct contract_check contract_rows[];
 extern const struct contract_check contract_tokens[];
+extern const struct contract_check contract_filters[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];

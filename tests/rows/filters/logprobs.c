@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "lib/base/base.h"
+#include "lib/rows/logprob.h"
 #include "tests/rows/filters/known.h"
 
 enum { IDS = 6, TOP = 5, LINE = 1024 };
@@ -419,29 +420,29 @@ PROMISE(logprobs, change_no_token_and_no_row)
 	const struct philox_logprob_desc l = new_logprobs(f);
 	struct philox_state states[ENTRIES];
 
-	s.logprobs = s.raw_logprobs = NULL;
-	for (uint32_t filters = 0; filters < 2; filters++)
-		for (uint32_t cold = 0; cold < 2; cold++) {
-			plain.filters = filters * PHILOX_FILTER_TOP_P;
-			plain.top_p = filters * 0.9;
-			plain.temperature = cold ? 0 : 0.8;
-			s = plain;
-			s.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
-			s.logprobs = cold ? &l : NULL;
-			s.raw_logprobs = cold ? NULL : &l;
-			s.flags = 0;
-			memset(l.drawn, 0, ENTRIES * 4);
-			OK(philox_sample_rows(rows, f->stream, NULL, &plain));
-			OK(philox_sample_rows(rows, f->stream, NULL, &s));
-			OK(philox_stream_synchronize(f->device, f->stream));
-			cr_assert(!memcmp(s.tokens, plain.tokens, ENTRIES * 4));
-			for (uint32_t i = 0; i < ENTRIES; i++)
-				cr_assert_lt(l.drawn[i], 0);
-		}
+	for (uint32_t i = 0; i < 8; i++) {
+		const uint32_t filters = i & 1, cold = i & 2, raw = i & 4;
+
+		plain.filters = filters * PHILOX_FILTER_TOP_P;
+		plain.top_p = filters * 0.9;
+		plain.temperature = cold ? 0 : 0.8;
+		s = plain;
+		s.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
+		s.logprobs = raw ? NULL : &l;
+		s.raw_logprobs = raw ? &l : NULL;
+		s.flags = 0;
+		memset(l.drawn, 0, ENTRIES * 4);
+		OK(philox_sample_rows(rows, f->stream, NULL, &plain));
+		OK(philox_sample_rows(rows, f->stream, NULL, &s));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		cr_assert(!memcmp(s.tokens, plain.tokens, ENTRIES * 4));
+		for (uint32_t k = 0; k < ENTRIES; k++)
+			cr_assert_lt(l.drawn[k], 0);
+	}
 	OK(philox_rows_get(rows, f->stream, 0, ENTRIES, states));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	for (uint32_t i = 0; i < ENTRIES; i++)
-		cr_assert_eq(states[i].offset, 16);
+		cr_assert_eq(states[i].offset, 32);
 }
 
 /*
@@ -530,6 +531,26 @@ PROMISE(logprobs, of_ids_in_a_captured_call_are_those_at_each_launch)
 	OK(philox_native_graph_destroy(f->device, graph));
 }
 
+/* A caller who writes logits meanwhile gets wrong tokens, but no more of them. */
+Test(logprobs, of_more_tokens_than_are_asked_for_stay_in_their_place)
+{
+	enum { LISTED = 9, ASKED = 4 };
+	const struct logprob of = {.row = {.most = LISTED, .inverse = 1}};
+	int32_t top[LISTED];
+	float of_top[LISTED];
+	const struct sample_logprobs to = {
+		.top = top, .of_top = of_top, .n_top = ASKED};
+	uint64_t keys[LISTED];
+
+	for (uint32_t i = 0; i < LISTED; i++) {
+		keys[i] = philox_sample_order((float)i, i);
+		top[i] = -7;
+	}
+	logprob_end_top(&to, 0, &of, keys, LISTED, 0, 1);
+	for (int32_t i = 0; i < LISTED; i++)
+		cr_assert_eq(top[i], i < ASKED ? ASKED - 1 - i : -7);
+}
+
 /* --- misuse --------------------------------------------------------------- */
 
 static void refuses(struct fixture *f, struct philox_rows *rows,
@@ -549,6 +570,8 @@ PROMISE(logprobs, that_are_asked_for_wrongly_are_refused_by_name)
 {
 	struct philox_rows *rows = make_rows(f);
 	const struct philox_logprob_desc good = new_logprobs(f);
+	const struct philox_row_list no_rows = {.size = sizeof(no_rows)};
+	struct philox_sample_desc none = new_sample(f);
 	struct philox_logprob_desc l = good;
 
 	l.size = 3;
@@ -556,6 +579,9 @@ PROMISE(logprobs, that_are_asked_for_wrongly_are_refused_by_name)
 	l = good;
 	l.n_top = 1025;
 	refuses(f, rows, &l, 1, "raw_logprobs: n_top is 1025, above 1024");
+	none.logprobs = &l;
+	FAILS(philox_sample_rows(rows, f->stream, &no_rows, &none),
+	      PHILOX_ERROR_INVALID);
 	l = good;
 	l.n_ids = 0;
 	refuses(f, rows, &l, 0, "logprobs: n_ids is 0, but ids is not NULL");
