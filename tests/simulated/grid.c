@@ -8,17 +8,22 @@
  * the fiber yields to one that may go on, or to a thread that has not begun,
  * chosen at random, or to another kernel (gpu.c). Shared memory is a section of
  * the program; each block has an image of it, which is put in place when a
- * thread of the block goes on after one of another block. A fiber may go on in
- * another thread of the host than it began in. gpu.c runs one fiber at a time.
+ * thread of the block goes on after one of another block. Its whole pages are
+ * closed until the thread touches one, since most kernels have no shared memory
+ * and a few have much. A fiber may go on in another thread of the host than it
+ * began in. gpu.c runs one fiber at a time.
  */
 #undef _FORTIFY_SOURCE /* longjmp() goes from stack to stack */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include "tests/simulated/chance.h"
 #include "tests/simulated/simulated.h"
 
@@ -43,7 +48,8 @@ struct block {
 	unsigned left; /* threads that have not ended */
 	struct gate barrier;
 	struct warp *warps; /* NULL before the first shuffle */
-	void *shared;
+	char *shared;
+	int has_pages; /* the whole pages of `shared` have been written */
 };
 
 struct fiber {
@@ -74,6 +80,7 @@ struct simulated_grid {
 static struct fiber *resting; /* without a thread: kept for the next one */
 static struct fiber *current; /* NULL: no fiber runs */
 static struct block *loaded;  /* whose shared memory is in place, or NULL */
+static int is_open;           /* ... with its whole pages */
 static size_t budget;         /* how often the current piece gives way */
 static pthread_t runner;      /* the thread in which `current` runs */
 static jmp_buf scheduler;
@@ -176,16 +183,94 @@ static struct block *block_of(const struct fiber *fiber)
 	return &fiber->grid->blocks[fiber->block];
 }
 
+/* --- shared memory -------------------------------------------------------- */
+
+/* The whole pages of the section: where they begin in it, and their size. */
+static size_t pages_at, pages_size;
+
+/* Of what is outside of whole pages: from the section, or to it. */
+static void copy_edges(char *to, const char *from)
+{
+	const size_t end = pages_at + pages_size;
+
+	memcpy(to, from, pages_at);
+	memcpy(to + end, from + end, shared_size() - end);
+}
+
+static void set_open(int open)
+{
+	if (pages_size &&
+	    mprotect(__start_simulated_shared + pages_at, pages_size,
+		     open ? PROT_READ | PROT_WRITE : PROT_NONE))
+		die("mprotect", __FILE__, __LINE__);
+	is_open = open;
+}
+
+/* Opens the pages for the block that touches them; other faults are as ever. */
+static void fault(int number, siginfo_t *info, void *context)
+{
+	const uintptr_t pages = (uintptr_t)__start_simulated_shared + pages_at;
+	char *to = __start_simulated_shared + pages_at;
+
+	(void)context;
+	if (is_open || !loaded ||
+	    (uintptr_t)info->si_addr - pages >= pages_size) {
+		signal(number, SIG_DFL);
+		return;
+	}
+	set_open(1);
+	if (loaded->has_pages)
+		memcpy(to, loaded->shared + pages_at, pages_size);
+	else
+		memset(to, 0xee, pages_size);
+}
+
+static void find_pages(void)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t start = (uintptr_t)__start_simulated_shared;
+	const uintptr_t first = (start + page - 1) / page * page;
+	const uintptr_t end = (uintptr_t)__stop_simulated_shared / page * page;
+	struct sigaction action = {.sa_sigaction = fault,
+				   .sa_flags = SA_SIGINFO | SA_NODEFER};
+
+	if (first >= end)
+		return;
+	pages_at = first - start;
+	pages_size = end - first;
+	sigaction(SIGSEGV, &action, NULL);
+	set_open(0);
+}
+
+static void make_shared(struct block *block)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_pages);
+	block->shared = need(malloc(shared_size() + 1));
+	memset(block->shared, 0xee, pages_at);
+	memset(block->shared + pages_at + pages_size, 0xee,
+	       shared_size() - pages_at - pages_size);
+}
+
 static void load_shared(struct block *block)
 {
-	if (shared_size() && loaded != block) {
-		if (loaded)
-			memcpy(loaded->shared, __start_simulated_shared,
-			       shared_size());
-		memcpy(__start_simulated_shared, block->shared, shared_size());
+	if (loaded == block)
+		return;
+	if (loaded)
+		copy_edges(loaded->shared, __start_simulated_shared);
+	if (loaded && is_open) {
+		memcpy(loaded->shared + pages_at,
+		       __start_simulated_shared + pages_at, pages_size);
+		loaded->has_pages = 1;
 	}
+	if (is_open)
+		set_open(0);
+	copy_edges(__start_simulated_shared, block->shared);
 	loaded = block;
 }
+
+/* --- threads -------------------------------------------------------------- */
 
 static void enter(struct fiber *fiber)
 {
@@ -312,8 +397,7 @@ static void make_block(struct block *block, unsigned threads)
 {
 	block->left = threads;
 	/* Not yet written: it may hold anything */
-	block->shared =
-		memset(need(malloc(shared_size() + 1)), 0xee, shared_size());
+	make_shared(block);
 }
 
 struct simulated_grid *simulated_begin(const void *pointer)
