@@ -436,15 +436,31 @@ static __device__ __forceinline__ void end_level(filter_block *block)
 				 block->groups);
 }
 
+/*
+ * Adds a key to a list. There is room for all, unless somebody writes logits
+ * meanwhile.
+ */
+static __device__ __forceinline__ void list_key(filter_block *block,
+						uint64_t *keys, uint32_t room,
+						uint64_t key)
+{
+	const uint32_t place = atomicAdd(&block->listed, 1u);
+
+	if (place < room)
+		keys[place] = key;
+}
+
 /* Ends a search whose tokens are listed. */
 static __device__ __forceinline__ void end_list(filter_block *block)
 {
 	const uint32_t i = threadIdx.x;
 
 	__syncthreads();
-	if (i < block->listed &&
-	    filter_is_last(&block->search, &block->row, block->keys,
-			   block->listed, i)) {
+	const uint32_t n =
+		block->listed < FILTER_FEW ? block->listed : FILTER_FEW;
+
+	if (i < n &&
+	    filter_is_last(&block->search, &block->row, block->keys, n, i)) {
 		block->search.low = block->keys[i];
 		block->search.done = 1;
 	}
@@ -613,8 +629,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		__syncthreads();                                               \
 		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
 			if (filter_is_in(&search, key))                        \
-				block->keys[atomicAdd(&block->listed, 1u)] =   \
-					key;                                   \
+				list_key(block, block->keys, FILTER_FEW, key); \
 		});                                                            \
 		end_list(block);                                               \
 	}                                                                      \
@@ -734,12 +749,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
 		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (key < cut)                                         \
-				return;                                        \
-			const uint32_t place = atomicAdd(&block->listed, 1u);  \
-                                                                               \
-			if (place < LOGPROB_TOP_MAX)                           \
-				keys[place] = key;                             \
+			if (key >= cut)                                        \
+				list_key(block, keys, LOGPROB_TOP_MAX, key);   \
 		});                                                            \
 		__syncthreads();                                               \
 		logprob_end_top(to, entry, of, keys, block->listed,            \

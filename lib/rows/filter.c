@@ -34,7 +34,7 @@ struct filter_job {
 	uint64_t entry;
 	filter_fetch *fetch;
 	enum kernel kernel;             /* of SAMPLE_LIST */
-	unsigned size;                  /* bytes of a logit */
+	size_t size;                    /* bytes of a logit */
 	const struct simd_loops *loops; /* NULL: no vectors */
 	struct simd_columns columns;    /* for them */
 	uint64_t first;                 /* the greatest key, if it is known */
@@ -223,17 +223,15 @@ static void filter_sum_across(const struct filter_job *job, uint64_t base,
 			      uint64_t sums[2])
 {
 	const uint32_t last = 0xffffffffu - (uint32_t)base;
-	struct simd_columns upto = job->columns, after = job->columns;
+	struct simd_columns upto = job->columns, after;
 	simd_total *total = job->loops->total[job->kernel];
 
 	if (last - upto.first < upto.count)
 		upto.count = last - upto.first + 1;
 	total(&upto, job->row.most, filter_below(base), sums);
-	if (after.count == upto.count)
+	if (job->columns.count == upto.count)
 		return;
-	after.first += upto.count;
-	after.count -= upto.count;
-	after.logits = (const char *)after.logits + upto.count * job->size;
+	after = simd_columns_after(job->columns, upto.count, job->size);
 	total(&after, job->row.most, filter_logit(base), sums);
 }
 
@@ -519,8 +517,7 @@ ALWAYS_INLINE void filter_logprobs(struct filter_job *job,
 				   const struct sample_logprobs *to,
 				   uint64_t cut, int32_t token)
 {
-	const int32_t *ids = to->ids + job->entry * to->n_ids;
-	float *of_ids = to->of_ids + job->entry * to->n_ids;
+	const uint64_t at = job->entry * to->n_ids;
 	struct logprob of = {.row = job->row, .cut = cut};
 	uint64_t sums[2];
 
@@ -533,7 +530,7 @@ ALWAYS_INLINE void filter_logprobs(struct filter_job *job,
 	if (to->drawn)
 		to->drawn[job->entry] = filter_logprob(job, &of, token);
 	for (uint32_t i = 0; i < to->n_ids; i++)
-		of_ids[i] = filter_logprob(job, &of, ids[i]);
+		to->of_ids[at + i] = filter_logprob(job, &of, to->ids[at + i]);
 	if (to->n_top)
 		filter_top(job, to, &of);
 }
@@ -606,7 +603,7 @@ struct filter_dtype {
 	const struct sample_args *args;
 	filter_fetch *fetch;
 	enum kernel kernel;
-	unsigned size;
+	size_t size;
 };
 
 #define DEFINE_ENTRIES(storage, attribute, loop, none, no_size)      \

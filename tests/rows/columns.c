@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <philox/rows.h>
 #include "lib/base/base.h"
+#include "lib/fill/simd/tables.h"
 #include "lib/rows/sample_elements.h"
 #include "tests/support/support.h"
 
@@ -326,4 +327,17 @@ PROMISE(columns, a_small_word_wins_with_its_refined_noise)
 		is_found(f, &row, memory, "a small word");
 		cr_assert_eq(expected(&row, &(float){0}), (int32_t)small);
 	}
+}
+
+/* Addresses alone: so many logits are more than 4 GiB. */
+Test(columns, after_the_first_2_to_the_30_are_4_gib_further)
+{
+	const uint32_t n = 1u << 30;
+	const struct simd_columns all = {
+		.first = 7, .count = n + 5, .logits = (const void *)64};
+	const struct simd_columns after = simd_columns_after(all, n, 4);
+
+	cr_assert_eq((uintptr_t)after.logits, 64 + 4 * (uint64_t)n);
+	cr_assert_eq(after.first, n + 7);
+	cr_assert_eq(after.count, 5u);
 }

@@ -71,6 +71,16 @@ struct simd_columns {
 	const void *logits;
 };
 
+/* simd_columns_after() returns those after the first n; `size` is a logit's. */
+static inline struct simd_columns simd_columns_after(
+	struct simd_columns columns, uint32_t n, size_t size)
+{
+	columns.first += n;
+	columns.count -= n;
+	columns.logits = (const char *)columns.logits + n * size;
+	return columns;
+}
+
 /* The highest score: a NaN if there is one, and -infinity if all are. */
 struct simd_best {
 	float score;

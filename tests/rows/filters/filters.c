@@ -154,9 +154,7 @@ static void check_known(struct fixture *f, const struct known *of,
 		memory->token = 12345;
 		for (uint32_t c = 0; c < of->vocab; c++)
 			sample.kept[c] = -2;
-		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-					&sample));
-		OK(philox_stream_synchronize(f->device, f->stream));
+		known_run(f, memory, &sample);
 		is_known(of, memory, line, simd_name(simd));
 		lists_kept(of, memory, &sample, line);
 	}
@@ -172,9 +170,7 @@ static void all_sets_agree(struct fixture *f, const struct known *of,
 
 	FOR_EACH_SIMD(simd)
 	{
-		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-					&sample));
-		OK(philox_stream_synchronize(f->device, f->stream));
+		known_run(f, memory, &sample);
 		if (simd == SIMD_SCALAR)
 			first = *memory;
 		cr_assert_eq(memory->cut, first.cut, "row %d, %s", row,
@@ -272,34 +268,6 @@ PROMISE(filters, of_long_rows_are_the_same_for_every_instruction_set)
 
 enum { VOCAB = 700, ENTRIES = 30 };
 
-static struct philox_rows *make_rows(struct fixture *f)
-{
-	struct philox_rows_desc options = {
-		.size = sizeof(options), .name = "a", .count = ENTRIES};
-	struct philox_rows *rows;
-
-	OK(philox_rows_create(f->context, &options, &rows));
-	return rows;
-}
-
-static struct philox_sample_desc new_sample(struct fixture *f)
-{
-	float *logits = make_memory(f, ENTRIES * VOCAB * sizeof(*logits));
-	uint32_t x = 5;
-
-	for (uint32_t i = 0; i < ENTRIES * VOCAB; i++)
-		logits[i] = known_bell(&x, PHILOX_DTYPE_F32);
-	return (struct philox_sample_desc){
-		.size = sizeof(struct philox_sample_desc),
-		.logits = logits,
-		.dtype = PHILOX_DTYPE_F32,
-		.vocab = VOCAB,
-		.pitch = VOCAB,
-		.temperature = 1,
-		.tokens = make_memory(f, ENTRIES * sizeof(int32_t)),
-		.flags = PHILOX_ROWS_KEEP};
-}
-
 static void sample(struct fixture *f, struct philox_rows *rows,
 		   const struct philox_sample_desc *sample)
 {
@@ -340,8 +308,9 @@ static int is_among(const int32_t *tokens, uint32_t n, int32_t v)
 
 PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 {
-	struct philox_rows *rows = make_rows(f);
-	struct philox_sample_desc s = new_sample(f), plain = s;
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB),
+				  plain = s;
 	const float *logits = s.logits;
 	uint32_t same = 0, others = 0;
 
@@ -379,8 +348,9 @@ PROMISE(filters, only_remove_the_token_that_is_drawn_without_them)
 PROMISE(filters, of_an_entry_do_not_depend_on_the_batch)
 {
 	enum { PITCH = VOCAB + 5 };
-	struct philox_rows *rows = make_rows(f);
-	struct philox_sample_desc s = new_sample(f), other = s;
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB),
+				  other = s;
 	uint32_t *indices = make_memory(f, ENTRIES * 4);
 	float *logits = make_memory(f, ENTRIES * PITCH * sizeof(*logits));
 	struct philox_row_list part = {.size = sizeof(part),
@@ -429,8 +399,8 @@ PROMISE(filters, of_an_entry_do_not_depend_on_the_batch)
 
 PROMISE(filters, advance_rows_by_4_whatever_they_keep)
 {
-	struct philox_rows *rows = make_rows(f);
-	struct philox_sample_desc s = new_sample(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB);
 	struct philox_state states[ENTRIES];
 
 	add_filters(f, &s);
@@ -450,8 +420,8 @@ PROMISE(filters, advance_rows_by_4_whatever_they_keep)
 /* A value for all entries is that value for each. */
 PROMISE(filters, may_be_the_same_for_all_entries)
 {
-	struct philox_rows *rows = make_rows(f);
-	struct philox_sample_desc s = new_sample(f), each = s;
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB), each = s;
 
 	add_filters(f, &each);
 	each.tokens = make_memory(f, ENTRIES * sizeof(int32_t));
@@ -478,8 +448,9 @@ PROMISE(filters, may_be_the_same_for_all_entries)
 /* Servers change them between launches of one graph. */
 PROMISE(filters, of_a_captured_call_are_read_at_each_launch)
 {
-	struct philox_rows *rows = make_rows(f);
-	struct philox_sample_desc s = new_sample(f), eager = s;
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB),
+				  eager = s;
 	uint32_t *k;
 	philox_native_graph graph;
 	philox_native_exec exec;
@@ -521,8 +492,8 @@ static void refuses(struct fixture *f, struct philox_rows *rows,
 
 PROMISE(filters, that_are_mistaken_are_named_before_the_device_is_called)
 {
-	struct philox_rows *rows = make_rows(f);
-	const struct philox_sample_desc good = new_sample(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
+	const struct philox_sample_desc good = known_sample(f, ENTRIES, VOCAB);
 	struct philox_sample_desc bad = good;
 
 	bad.filters = 8;

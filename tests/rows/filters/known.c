@@ -212,6 +212,45 @@ void known_undescribe(struct fixture *f,
 	OK(philox_memory_free(f->device, sample->kept));
 }
 
+void known_run(struct fixture *f, const struct known_memory *memory,
+	       const struct philox_sample_desc *sample)
+{
+	OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
+				sample));
+	OK(philox_stream_synchronize(f->device, f->stream));
+}
+
+/* --- whole calls ---------------------------------------------------------- */
+
+struct philox_rows *known_rows(struct fixture *f, uint32_t count)
+{
+	struct philox_rows_desc options = {
+		.size = sizeof(options), .name = "a", .count = count};
+	struct philox_rows *rows;
+
+	OK(philox_rows_create(f->context, &options, &rows));
+	return rows;
+}
+
+struct philox_sample_desc known_sample(struct fixture *f, uint32_t entries,
+				       uint32_t vocab)
+{
+	float *logits = make_memory(f, entries * vocab * sizeof(*logits));
+	uint32_t x = 5;
+
+	for (uint32_t i = 0; i < entries * vocab; i++)
+		logits[i] = known_bell(&x, PHILOX_DTYPE_F32);
+	return (struct philox_sample_desc){
+		.size = sizeof(struct philox_sample_desc),
+		.logits = logits,
+		.dtype = PHILOX_DTYPE_F32,
+		.vocab = vocab,
+		.pitch = vocab,
+		.temperature = 1,
+		.tokens = make_memory(f, entries * sizeof(int32_t)),
+		.flags = PHILOX_ROWS_KEEP};
+}
+
 /* --- the file ------------------------------------------------------------- */
 
 static float bits_of(const char *hex)

@@ -59,4 +59,15 @@ struct philox_sample_desc known_describe(struct fixture *f,
 void known_undescribe(struct fixture *f,
 		      const struct philox_sample_desc *sample);
 
+/* known_run() makes such a sample, and waits for it. */
+void known_run(struct fixture *f, const struct known_memory *memory,
+	       const struct philox_sample_desc *sample);
+
+/* --- whole calls ---------------------------------------------------------- */
+
+/* known_rows() makes a table; known_sample() logits for it, about normal. */
+struct philox_rows *known_rows(struct fixture *f, uint32_t count);
+struct philox_sample_desc known_sample(struct fixture *f, uint32_t entries,
+				       uint32_t vocab);
+
 #endif

@@ -125,18 +125,14 @@ static void check_answers(struct fixture *f, const struct known *of,
 		sample.kept_counts = NULL;
 		sample.kept = NULL;
 	}
-	OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-				&sample));
-	OK(philox_stream_synchronize(f->device, f->stream));
+	known_run(f, memory, &sample);
 	set_ids(of, memory->token, values[0].ids);
 	set_ids(of, memory->token, values[1].ids);
 	sample.logprobs = &processed;
 	sample.raw_logprobs = &raw;
 	FOR_EACH_SIMD(simd)
 	{
-		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-					&sample));
-		OK(philox_stream_synchronize(f->device, f->stream));
+		known_run(f, memory, &sample);
 		cr_assert_eq(memory->token, values[0].ids[4]);
 		is_answer(&values[0], &answers[0], memory->token, of->line,
 			  simd_name(simd));
@@ -238,18 +234,14 @@ static void check_long(struct fixture *f, const struct known *of,
 	struct philox_sample_desc sample = known_describe(f, of, memory);
 	static float first[2][MANY];
 
-	OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-				&sample));
-	OK(philox_stream_synchronize(f->device, f->stream));
+	known_run(f, memory, &sample);
 	sort_first(of, 0, memory->cut, n, lists[0].ids);
 	sort_first(of, 1, 0, n, lists[1].ids);
 	sample.logprobs = &processed;
 	sample.raw_logprobs = &raw;
 	FOR_EACH_SIMD(simd)
 	{
-		OK(philox_sample_states(f->device, f->stream, &memory->state, 1,
-					&sample));
-		OK(philox_stream_synchronize(f->device, f->stream));
+		known_run(f, memory, &sample);
 		for (int i = 0; i < 2; i++) {
 			are_sorted(&lists[i], n, of->line, simd_name(simd));
 			if (simd == SIMD_SCALAR)
@@ -294,34 +286,14 @@ PROMISE(logprobs, of_the_first_tokens_of_long_rows_are_those_of_sorted_ones)
 
 enum { VOCAB = 300, ENTRIES = 24 };
 
-static struct philox_rows *make_rows(struct fixture *f)
-{
-	struct philox_rows_desc options = {
-		.size = sizeof(options), .name = "a", .count = ENTRIES};
-	struct philox_rows *rows;
-
-	OK(philox_rows_create(f->context, &options, &rows));
-	return rows;
-}
-
 static struct philox_sample_desc new_sample(struct fixture *f)
 {
-	float *logits = make_memory(f, ENTRIES * VOCAB * sizeof(*logits));
-	uint32_t x = 5;
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB);
 
-	for (uint32_t i = 0; i < ENTRIES * VOCAB; i++)
-		logits[i] = known_bell(&x, PHILOX_DTYPE_F32);
-	return (struct philox_sample_desc){
-		.size = sizeof(struct philox_sample_desc),
-		.logits = logits,
-		.dtype = PHILOX_DTYPE_F32,
-		.vocab = VOCAB,
-		.pitch = VOCAB,
-		.temperature = 0.8,
-		.filters = PHILOX_FILTER_TOP_P,
-		.top_p = 0.9,
-		.tokens = make_memory(f, ENTRIES * sizeof(int32_t)),
-		.flags = PHILOX_ROWS_KEEP};
+	s.temperature = 0.8;
+	s.filters = PHILOX_FILTER_TOP_P;
+	s.top_p = 0.9;
+	return s;
 }
 
 /* All arrays; each entry asks for other ids. */
@@ -369,7 +341,7 @@ static void is_entry(const struct philox_logprob_desc *a, uint32_t i,
 PROMISE(logprobs, of_an_entry_do_not_depend_on_the_batch)
 {
 	enum { PITCH = VOCAB + 5, PART = 15 };
-	struct philox_rows *rows = make_rows(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
 	struct philox_sample_desc s = new_sample(f), other = s;
 	struct philox_logprob_desc l = new_logprobs(f), raw = new_logprobs(f);
 	const struct philox_logprob_desc m = new_logprobs(f);
@@ -415,7 +387,7 @@ PROMISE(logprobs, of_an_entry_do_not_depend_on_the_batch)
 /* Of either kind. */
 PROMISE(logprobs, change_no_token_and_no_row)
 {
-	struct philox_rows *rows = make_rows(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
 	struct philox_sample_desc plain = new_sample(f), s = plain;
 	const struct philox_logprob_desc l = new_logprobs(f);
 	struct philox_state states[ENTRIES];
@@ -451,7 +423,7 @@ PROMISE(logprobs, change_no_token_and_no_row)
  */
 PROMISE(logprobs, of_an_entry_without_token_are_nan_but_raw_ones_are_there)
 {
-	struct philox_rows *rows = make_rows(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
 	struct philox_sample_desc s = new_sample(f);
 	const struct philox_logprob_desc l = new_logprobs(f);
 	const struct philox_logprob_desc raw = new_logprobs(f);
@@ -501,7 +473,7 @@ PROMISE(logprobs, of_an_entry_without_token_are_nan_but_raw_ones_are_there)
 /* A server asks for other tokens at each launch of one graph. */
 PROMISE(logprobs, of_ids_in_a_captured_call_are_those_at_each_launch)
 {
-	struct philox_rows *rows = make_rows(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
 	struct philox_sample_desc s = new_sample(f), eager = s;
 	const struct philox_logprob_desc l = new_logprobs(f);
 	struct philox_logprob_desc other = new_logprobs(f);
@@ -568,7 +540,7 @@ static void refuses(struct fixture *f, struct philox_rows *rows,
 
 PROMISE(logprobs, that_are_asked_for_wrongly_are_refused_by_name)
 {
-	struct philox_rows *rows = make_rows(f);
+	struct philox_rows *rows = known_rows(f, ENTRIES);
 	const struct philox_logprob_desc good = new_logprobs(f);
 	const struct philox_row_list no_rows = {.size = sizeof(no_rows)};
 	struct philox_sample_desc none = new_sample(f);
