@@ -369,16 +369,34 @@ static enum contract_outcome run_check(struct contract *c,
 	return c->skipped[0] ? CONTRACT_SKIPPED : CONTRACT_PASSED;
 }
 
+static int is_wanted(const struct contract_check *check, const char *only)
+{
+	return !only || strstr(check->name, only);
+}
+
+size_t contract_count(const char *only)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; contract_tables[i]; i++)
+		for (size_t k = 0; contract_tables[i][k].name; k++)
+			n += is_wanted(&contract_tables[i][k], only);
+	return n;
+}
+
 size_t contract_run(struct philox_device *device,
-		    const struct contract_check *checks, contract_report report,
-		    void *user)
+		    const struct contract_check *checks, const char *only,
+		    contract_report report, void *user)
 {
 	size_t failed = 0;
 
 	for (; checks->name; checks++) {
 		struct contract c = {.device = device};
-		enum contract_outcome outcome = run_check(&c, checks);
+		enum contract_outcome outcome;
 
+		if (!is_wanted(checks, only))
+			continue;
+		outcome = run_check(&c, checks);
 		failed += outcome == CONTRACT_FAILED;
 		report(user, philox_device_name(device), checks->name, outcome,
 		       outcome == CONTRACT_FAILED ? c.failure : c.skipped);

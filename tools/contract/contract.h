@@ -84,12 +84,14 @@ typedef void (*contract_report)(void *user, const char *device,
 				const char *text);
 
 /*
- * contract_run() runs a table of checks on a device, calls `report` for each
- * and returns how many failed.
+ * contract_run() runs a table of checks on a device, those whose names have
+ * `only` in them if it is not NULL, calls `report` for each and returns how
+ * many failed. contract_count() is how many that are, in all tables.
  */
 size_t contract_run(struct philox_device *device,
-		    const struct contract_check *checks, contract_report report,
-		    void *user);
+		    const struct contract_check *checks, const char *only,
+		    contract_report report, void *user);
+size_t contract_count(const char *only);
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -14,7 +14,8 @@
 
 struct tally {
 	size_t passed, failed, skipped;
-	size_t all; /* that there will be, for progress */
+	size_t all;       /* that there will be, for progress */
+	const char *only; /* what names of checks have in them, or NULL */
 };
 
 static const char usage[] =
@@ -25,6 +26,7 @@ static const char usage[] =
 	"  --device NAME  " HELP_DEVICE ";\n"
 	"                 may be given again (default: every device there is; the\n"
 	"                 host is the reference)\n"
+	"  --only TEXT    the checks that have this in their names\n"
 	"  --help         " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
@@ -40,16 +42,6 @@ static void show_progress(const struct tally *tally)
 					 .part = part,
 					 .whole = part,
 					 .detail = detail});
-}
-
-static size_t count_checks(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; contract_tables[i]; i++)
-		for (size_t k = 0; contract_tables[i][k].name; k++)
-			n++;
-	return n;
 }
 
 static void print_word(enum terminal_colour colour, const char *word)
@@ -91,7 +83,8 @@ static void test_device(struct philox_device *device, struct tally *tally)
 
 	snprintf(name, sizeof(name), "%s", philox_device_name(device));
 	for (size_t i = 0; contract_tables[i]; i++)
-		contract_run(device, contract_tables[i], print_outcome, tally);
+		contract_run(device, contract_tables[i], tally->only,
+			     print_outcome, tally);
 	if (philox_device_close(device))
 		print_outcome(tally, name, "closes", CONTRACT_FAILED,
 			      philox_error_message());
@@ -137,14 +130,14 @@ static int sum_up(const struct tally *tally)
 }
 
 /* On every device of the machine; the host is the reference. */
-static int test_all(void)
+static int test_all(const char *only)
 {
-	struct tally tally = {0};
+	struct tally tally = {.only = only};
 	unsigned gpus = 0;
 
 	if (philox_device_count("cuda", &gpus))
 		gpus = 0;
-	tally.all = (2 + gpus) * count_checks();
+	tally.all = (3 + gpus) * contract_count(only);
 	show_progress(&tally);
 	test_or_fail("host", &tally);
 	test_or_fail("host:sync", &tally);
@@ -172,10 +165,11 @@ static int take_device(void *to, const char *name)
 }
 
 /* All names are tried before the first device is tested. */
-static int test_named(const struct devices *named)
+static int test_named(const struct devices *named, const char *only)
 {
 	struct philox_device *devices[DEVICES_MAX];
-	struct tally tally = {.all = (size_t)named->n * count_checks()};
+	struct tally tally = {.all = (size_t)named->n * contract_count(only),
+			      .only = only};
 	int error;
 
 	for (int i = 0; i < named->n; i++) {
@@ -194,12 +188,17 @@ static int test_named(const struct devices *named)
 int tool_selftest(int argc, char **argv)
 {
 	struct devices devices = {.n = 0};
+	const char *only = NULL;
 	const struct tool_option options[] = {
 		{"device", TAKES_OTHER, .to = &devices, .take = take_device},
+		{"only", TAKES_TEXT, .to = &only},
 		{0}};
 	int status = read_options(argc, argv, options, usage, 0);
 
 	if (status >= 0)
 		return status;
-	return devices.n ? test_named(&devices) : test_all();
+	if (!contract_count(only))
+		return complain_value("selftest", "only", only,
+				      "no check has this in its name");
+	return devices.n ? test_named(&devices, only) : test_all(only);
 }

@@ -6,10 +6,12 @@ cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 philox=$BUILD/philox
 . tests/support/training.sh
+few='selftest --device host:sync --only stream' # quick ones
 
+# shellcheck disable=SC2086 # words
 has_no_escapes()
 {
-	"$philox" selftest --device host:sync >"$WORK/file" &&
+	"$philox" $few >"$WORK/file" &&
 		! LC_ALL=C grep -q "$(printf '[\033\r]')" "$WORK/file"
 }
 
@@ -184,8 +186,7 @@ for columns in 40 80 200; do
 		fits $columns inspect "$WORK/eager"
 	check "a difference fits $columns columns" \
 		fits $columns diff "$WORK/eager" "$WORK/other"
-	check "selftest fits $columns columns" \
-		fits $columns selftest --device host:sync
+	check "selftest fits $columns columns" fits $columns $few
 	check "schedules fit $columns columns" \
 		tabulates $columns matrix --schedule all
 	check "a search fits $columns columns" \
@@ -198,10 +199,12 @@ for columns in 40 80 200; do
 		tabulates $columns bench --only schedules
 	check "progress fits $columns columns" progresses $columns
 done
+check "all checks of a selftest fit 40 columns" \
+	fits 40 selftest --device host:sync
 check "a terminal of 20 columns is one, too" fits 20 train --help
 check "a long run tells the time left" tells_time_left
 
-for command in 'matrix --length 2 --regions 1' 'selftest --device host:sync'; do
+for command in 'matrix --length 2 --regions 1' "$few"; do
 	check "no escapes of ${command%% *} in a file" \
 		plain_in_a_file OUT 40 "$philox" $command
 done
@@ -209,20 +212,17 @@ check "no progress in a file" plain_in_a_file ERR 40 "$philox" train \
 	"$text" --steps 2000 --only eager
 check "a dumb terminal has lines instead" is_dumb
 for command in --help 'train --help' 'matrix --schedule all' \
-	'selftest --device host:sync'; do
+	"$few"; do
 	check "$command is the same in every file" \
 		is_the_same_in_a_file $command
 done
 
 green='(.* )?green( .*)?'
-check "selftest has colours" colours_are "$green" 80 "$philox" selftest \
-	--device host:sync
-check "NO_COLOR has none" colours_are '' 80 NO_COLOR=1 "$philox" selftest \
-	--device host:sync
+check "selftest has colours" colours_are "$green" 80 "$philox" $few
+check "NO_COLOR has none" colours_are '' 80 NO_COLOR=1 "$philox" $few
 check "an empty NO_COLOR changes nothing" colours_are "$green" 80 NO_COLOR= \
-	"$philox" selftest --device host:sync
-check "a dumb terminal has none" colours_are '' 80 TERM=dumb "$philox" \
-	selftest --device host:sync
+	"$philox" $few
+check "a dumb terminal has none" colours_are '' 80 TERM=dumb "$philox" $few
 
 check "a terminal without a size has 80 columns" \
 	widest_is 70 80 200 SIZE=0 "$philox" bench --help

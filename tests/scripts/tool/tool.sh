@@ -268,6 +268,13 @@ lines_for()
 	grep -cE "^(ok|skip) *$1 " "$WORK/out"
 }
 
+# tests_some TEXT: those checks alone, on each host device
+tests_some()
+{
+	tests_all --only "$1" &&
+		! grep -E '^(ok|skip) *host' "$WORK/out" | grep -vF "$1"
+}
+
 # tests_all OPTION...: as many lines for each host device, where some are
 # skipped
 tests_all()
@@ -282,6 +289,9 @@ tests_all()
 check "selftest passes on each device that is named" tests_all \
 	--device host --device host:sync --device host:strict
 check "selftest tests every host device by itself" tests_all
+check "selftest tests the checks that are asked for" tests_some stream
+check "selftest refuses a check that there is none of" \
+	refuses "--only 'no such check'" selftest --only 'no such check'
 check "selftest tests nothing if one of them is unknown" \
 	refuses nowhere selftest --device host --device nowhere
 check "selftest names an unknown device" \
