@@ -2,21 +2,26 @@
 # Deliberate bugs, one at a time: each patch below tests/bugs makes one. Its first
 # line says what the bug does, and lines that begin with "Found by:" which
 # program must find it: `philox matrix`, `philox selftest` or the tests, with
-# options. Without a bug all of them pass.
+# options. Without a bug all of them pass. A patch of a header that most files
+# include has a line "Compiled:" with those that are compiled again for it.
 #
 # The tree is copied and built once. Each core has a copy of that, in which make
 # has little to do for a patch; what has changed since is then put back. A bug
 # that makes its finder crash is also found; one that makes it run out of time, be
 # killed or not start is not, for a busy machine does the same.
+#
+#   tests/scripts/bugs.sh PATCH...    tries these alone
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 MAKE=${MAKE:-make}
 LIMIT=300 # seconds for a finder
+SLOWEST=${SLOWEST:-10} # that are named at the end
 clean=$WORK/clean
 jobs=$WORK/jobs
 # In a folder for each room; their names begin with a number of their own
-patches=$(find tests/bugs -name '*.patch' | awk -F/ '{ print $NF, $0 }' |
-	LC_ALL=C sort | cut -d ' ' -f 2)
+patches=$*
+[ $# -gt 0 ] || patches=$(find tests/bugs -name '*.patch' |
+	awk -F/ '{ print $NF, $0 }' | LC_ALL=C sort | cut -d ' ' -f 2)
 cores=$(nproc)
 
 # All files that git does not ignore; without git, all files
@@ -86,6 +91,18 @@ finders()
 	sed -n '/^--- /q; s/^Found by: //p' "$1"
 }
 
+# compiled PATCH: the sources that are compiled again; none: all that include it
+compiled()
+{
+	sed -n '/^--- /q; s/^Compiled: //p' "$1"
+}
+
+# old PATCH: for make, the files that it patches, if others are to be compiled
+old()
+{
+	[ -z "$(compiled "$1")" ] || sed -n 's|^+++ b/\(.*\.h\)$|-o \1|p' "$1"
+}
+
 # program FINDER: the target to build for it
 program()
 {
@@ -105,15 +122,19 @@ run()
 	timeout --foreground "$LIMIT" "$program" "$@"
 }
 
-# passes TREE FINDER: it passes, and has tested something
 passes()
 {
-	(run "$1" "$2") >"$job/clean" 2>&1
+	(run "$@")
+}
+
+# All tests at once: most finders are several, and some tests are in many finders
+tests_pass()
+{
+	(cd "$clean" && timeout --foreground 1800 build/tests/philox-tests \
+		"-j$cores" --timeout "$LIMIT") >"$WORK/tests" 2>&1
 	status=$?
-	cat "$job/clean"
-	[ $status -eq 0 ] && case $2 in
-	tests\ *) grep -q 'Tested: [1-9]' "$job/clean" ;;
-	esac
+	cat "$WORK/tests"
+	[ $status -eq 0 ] && grep -q 'Tested: [1-9]' "$WORK/tests"
 }
 
 # finds TREE FINDER: tests end with the first that fails
@@ -174,8 +195,14 @@ is_found()
 	[ -s "$job/finders" ] || { echo "$1 has no line 'Found by:'" && return 1; }
 	patch -p1 -f --fuzz=0 -d "$tree" <"$1" ||
 		{ echo "$1 no longer applies: make it again" && return 1; }
+	again=$(compiled "$1")
+	# shellcheck disable=SC2086 # names without blanks
+	[ -z "$again" ] || (cd "$tree" && touch -c $again && ls $again) ||
+		return 1
 	while IFS= read -r finder; do
-		builds "$tree" 1 "$(program "$finder")" >"$job/built" 2>&1 ||
+		# shellcheck disable=SC2046 # words
+		builds "$tree" 1 $(old "$1") "$(program "$finder")" \
+			>"$job/built" 2>&1 ||
 			{ cat "$job/built" && return 1; }
 		finds "$tree" "$finder" </dev/null ||
 			{ echo "not found by: $finder" && return 1; }
@@ -188,8 +215,10 @@ try()
 	job=$jobs/$1
 	shift
 	mkdir "$job" 2>/dev/null || return
+	begun=$(date +%s)
 	"$@" >"$job/said" 2>&1
 	echo $? >"$job/status"
+	echo "$(($(date +%s) - begun)) s  $*" >"$job/seconds"
 }
 
 # worker NUMBER: it has a tree of its own
@@ -216,11 +245,12 @@ told()
 mkdir "$jobs"
 for patch in $patches; do
 	finders "$patch"
-done | sort -u >"$WORK/finders"
+done | grep -v '^tests ' | sort -u >"$WORK/finders"
 
 find_linker
 check "a copy of the tree can be built" copies_and_builds
 [ "$failed" -eq 0 ] || finish
+check "without a bug no test finds one" tests_pass
 workers=
 trap 'kill $workers; exit 1' HUP INT TERM
 while [ "$cores" -gt 0 ]; do
@@ -237,4 +267,6 @@ done <"$WORK/finders"
 for patch in $patches; do
 	check "found: $(head -n 1 "$patch")" told "$(basename "$patch")"
 done
+echo "the slowest:"
+cat "$jobs"/*/seconds | sort -rn | head -n "$SLOWEST"
 finish
