@@ -218,10 +218,11 @@ $(call objects,lib/trace/nvtx.c): private TOOLKIT := -DPHILOX_NVTX \
 	-isystem $(CUDA_HOME)/include
 endif
 
-# The vector loops are for machines that have the instructions: lib/base/base.h
+# The vector loops are for machines that have the instructions: lib/base/base.h.
+# Where their variables are takes gcc as long as all the rest, or twice that.
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
-	-DPHILOX_UNROLL_NOTHING,-O3)
+	-DPHILOX_UNROLL_NOTHING,-O3) $(if $(filter -g%,$(CFLAGS)),,-g1)
 VECTORS_fill_avx2   := $(VECTORS) -mavx2 -mfma -mf16c
 VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-Wno-psabi,-mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512)
