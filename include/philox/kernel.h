@@ -17,6 +17,11 @@
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of
  * philox/draw.h, and round (philox_f32_to_bf16()).
  *
+ * A kernel that is launched programmatically, before those it depends on have
+ * ended, may resolve its state as any other: philox_read_cell() waits for them
+ * where it has a cell. What it reads or writes before is its own affair: it may
+ * neither touch what those kernels use, nor count on what they have written.
+ *
  * A host without fused multiply-add instructions needs the C library's fma()
  * and fmaf(): on such a host link with -lm.
  */

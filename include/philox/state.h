@@ -131,12 +131,24 @@ typedef unsigned long long philox_pair
  * atomic on CPUs with AVX (Intel's manual, vol. 3A, 9.1.1; AMD's, vol. 2,
  * 7.3.2). On other hosts the offset is read before the seed, and a head writes
  * the seed before the offset, and for poison the offset alone.
+ *
+ * A kernel that is launched programmatically (cudaLaunchAttributeProgrammatic-
+ * StreamSerialization, or a programmatic edge of a graph) may begin before the
+ * head that writes its cell has ended. So from sm_90 on this function waits for
+ * the kernels before its own, with griddepcontrol.wait, as
+ * cudaGridDependencySynchronize() does. That waits for "all prerequisite grids
+ * in flight" (PTX ISA); in a kernel that was launched otherwise there are none
+ * left, and it is one instruction. What such a kernel is to overlap with those
+ * before it, it does before it resolves its state.
  */
 PHILOX_FN struct philox_state philox_read_cell(const struct philox_state *cell)
 {
 	struct philox_state state;
 
 #if defined(PHILOX_CELL_PTX)
+#if __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
 	if (PHILOX_ADDRESS(cell) % 16)
 		return *cell;
 #if __CUDA_ARCH__ >= 700 && defined(__CUDACC_VER_MAJOR__) && \

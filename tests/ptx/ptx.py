@@ -10,6 +10,9 @@ rsqrt.approx is allowed in one form, as the start of philox_mend_root(), whose
 steps make the rounded root of every approximation that is as good as the PTX
 manual says (tests/numbers/normal.c), and only with all of these steps. It
 flushes denormals, and is given none.
+
+From sm_90 on a kernel may begin before those it depends on have ended, so it
+waits for them before it reads a cell that they may write.
 """
 import collections
 import re
@@ -131,6 +134,22 @@ def unmended(text):
                 yield f"line {line}, {function}: a root that is not mended"
 
 
+CELL, WAIT = "ld.relaxed.gpu.b128", "griddepcontrol.wait"
+
+
+def early(text):
+    """Cells that are read without a wait in the same function before."""
+    target = re.search(r"^\s*\.target\s+sm_(\d+)", text, re.MULTILINE)
+    if int(target[1]) < 90:
+        return
+    waits = set()
+    for line, function, operation, _ in instructions(text):
+        if operation == WAIT:
+            waits.add(function)
+        elif operation == CELL and function not in waits:
+            yield f"line {line}, {function}: a cell is read without a wait"
+
+
 def faults(text):
     for line in re.findall(r"^\s*\.local\b.*", text, re.MULTILINE):
         yield f"local memory: {line.strip()}"
@@ -138,6 +157,7 @@ def faults(text):
         if wrong := fault(operation, operands):
             yield f"line {line}, {function}: {wrong}: {operation} {operands}"
     yield from unmended(text)
+    yield from early(text)
 
 
 def operations(text):

@@ -54,11 +54,11 @@ fma.rn.f32 %f12, %f11, %f7, %f8;
 """.splitlines()
 
 
-def faults(*statements):
+def faults(*statements, target="sm_80"):
     """Of a kernel."""
     return list(ptx.faults("\n".join(
-        [".visible .entry k(.param .u64 p)", "{", "\t.reg .f32 %f<9>;",
-         *statements, "ret;", "}"])))
+        ["//", f".target {target}", ".visible .entry k(.param .u64 p)", "{",
+         "\t.reg .f32 %f<9>;", *statements, "ret;", "}"])))
 
 
 def check_roots():
@@ -75,14 +75,24 @@ def check_roots():
     assert len(faults(*ROOT, "rsqrt.approx.ftz.f32 %f14, %f9;")) == 1
 
 
+def check_waits():
+    wait, read = "griddepcontrol.wait;", "ld.relaxed.gpu.b128 pair, [%rd1];"
+    assert not faults(read)
+    for target in ("sm_90", "sm_90a", "sm_120"):
+        assert len(faults(read, target=target)) == 1
+        assert not faults(wait, read, read, target=target)
+        assert len(faults(read, wait, read, target=target)) == 1
+
+
 def main():
     for text in REFUSED:
         found = faults(text)
         assert len(found) == 1, (text, found)
-        assert "line 4, k: " in found[0] or "local" in found[0], found
+        assert "line 6, k: " in found[0] or "local" in found[0], found
     for text in ACCEPTED:
         assert not faults(text), (text, faults(text))
     check_roots()
+    check_waits()
 
 
 if __name__ == "__main__":
