@@ -5,8 +5,8 @@
  * positions at once, with the draws that four rounds would have made, and keeps
  * as many as a draft had guessed, and one more; how many, only the device
  * knows. A round is one captured graph, which reads the parameters of each
- * request: a seed, a temperature, top-k and top-p. The tokens of each request
- * are those of decoding it alone, token by token.
+ * request: a seed, a temperature, top-k and top-p. The tokens of each request,
+ * and their logprobs, are those of decoding it alone, token by token.
  */
 #include <string.h>
 #include "try.h"
@@ -14,17 +14,24 @@
 enum { REQUESTS = 6, SLOTS = 3, STEPS = 4, ENTRIES = SLOTS * STEPS };
 enum { VOCAB = 8, LENGTH = 20, ROOM = LENGTH + STEPS };
 
+/* What a request gets. */
+struct token {
+	int32_t id;
+	float logprob;
+};
+
 /* All that kernels read and write: on the host device, callbacks. */
 struct shared {
 	float logits[ENTRIES][VOCAB];
 	int32_t tokens[ENTRIES];
+	float logprobs[ENTRIES];
 	uint32_t slot_of[ENTRIES], step_of[ENTRIES];
 	uint8_t entry_runs[ENTRIES], slot_runs[SLOTS];
 	float temperature[ENTRIES], top_p[ENTRIES];
 	uint32_t top_k[ENTRIES];
 	uint32_t kept[SLOTS];
 	int32_t request[SLOTS], length[SLOTS];
-	int32_t out[SLOTS][ROOM];
+	struct token out[SLOTS][ROOM];
 };
 
 /* Stands for a model: the score of a token at a position of a request. */
@@ -63,23 +70,22 @@ static void verify(const void *args)
 	struct shared *on = *(struct shared *const *)args;
 
 	for (int slot = 0; slot < SLOTS; slot++) {
-		uint32_t step = 0;
-		int i = slot * STEPS;
+		int i = slot * STEPS, end = i + STEPS, kept = 0;
 
 		if (!on->slot_runs[slot])
 			continue;
-		do
+		do {
 			on->out[slot][on->length[slot]++] =
-				on->tokens[i + (int)step];
-		while (on->tokens[i + (int)step] ==
-			       best(on->logits[i + (int)step]) &&
-		       ++step < STEPS);
-		on->kept[slot] = step < STEPS ? step + 1 : STEPS;
+				(struct token){on->tokens[i], on->logprobs[i]};
+			kept++;
+		} while (on->tokens[i] == best(on->logits[i]) && ++i < end);
+		on->kept[slot] = (uint32_t)kept;
 	}
 }
 
 /* A token for each of some entries, by the parameters of its request. */
-static struct philox_sample_desc sample_of(struct shared *on)
+static struct philox_sample_desc sample_of(
+	struct shared *on, const struct philox_logprob_desc *logprobs)
 {
 	return (struct philox_sample_desc){
 		.size = sizeof(struct philox_sample_desc),
@@ -92,6 +98,7 @@ static struct philox_sample_desc sample_of(struct shared *on)
 		.filter_order = PHILOX_FILTER_ORDER_KPM,
 		.top_ks = on->top_k,
 		.top_ps = on->top_p,
+		.logprobs = logprobs,
 		.tokens = on->tokens};
 }
 
@@ -108,7 +115,9 @@ static struct philox_graph *capture(struct philox_context *context,
 					       .steps = on->step_of};
 	const struct philox_row_list slots = {
 		.size = sizeof(slots), .mask = on->slot_runs, .count = SLOTS};
-	struct philox_sample_desc sample = sample_of(on);
+	const struct philox_logprob_desc logprobs = {.size = sizeof(logprobs),
+						     .drawn = on->logprobs};
+	struct philox_sample_desc sample = sample_of(on, &logprobs);
 	struct philox_graph *graph;
 
 	sample.flags = PHILOX_ROWS_KEEP;
@@ -149,7 +158,7 @@ static void leave(struct shared *on, uint32_t slot)
 /* All requests through the slots; returns the number of rounds. */
 static int serve(struct philox_device *device, struct philox_rows *rows,
 		 philox_stream stream, struct philox_graph *round,
-		 struct shared *on, int32_t out[REQUESTS][LENGTH])
+		 struct shared *on, struct token out[REQUESTS][LENGTH])
 {
 	int next = 0, done = 0, rounds = 0;
 
@@ -175,11 +184,13 @@ static int serve(struct philox_device *device, struct philox_rows *rows,
 /* A request by itself, one token after the other. */
 static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 			 philox_stream stream, struct shared *on, int request,
-			 int32_t out[LENGTH])
+			 struct token out[LENGTH])
 {
 	const struct philox_row_list first = {.size = sizeof(first),
 					      .count = 1};
-	const struct philox_sample_desc sample = sample_of(on);
+	const struct philox_logprob_desc logprobs = {.size = sizeof(logprobs),
+						     .drawn = on->logprobs};
+	const struct philox_sample_desc sample = sample_of(on, &logprobs);
 
 	seat(rows, stream, on, 0, request);
 	for (int position = 0; position < LENGTH; position++) {
@@ -187,7 +198,7 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 			on->logits[0][v] = score(request, position, v);
 		TRY(philox_sample_rows(rows, stream, &first, &sample));
 		TRY(philox_stream_synchronize(device, stream));
-		out[position] = on->tokens[0];
+		out[position] = (struct token){on->tokens[0], on->logprobs[0]};
 	}
 }
 
@@ -195,7 +206,8 @@ int main(void)
 {
 	const struct philox_rows_desc options = {
 		.size = sizeof(options), .name = "slots", .count = SLOTS};
-	static int32_t together[REQUESTS][LENGTH], alone[REQUESTS][LENGTH];
+	static struct token together[REQUESTS][LENGTH];
+	static struct token alone[REQUESTS][LENGTH];
 	struct philox_device *device;
 	struct philox_context *context;
 	struct philox_rows *rows;

@@ -9,6 +9,7 @@
 #include "lib/base/base.h"
 #include "lib/rows/filter.h"
 #include "tests/rows/filters/known.h"
+#include "tests/support/models/rows.h"
 
 /* --- sums ------------------------------------------------------------------ */
 
@@ -396,6 +397,116 @@ PROMISE(filters, of_an_entry_do_not_depend_on_the_batch)
 		cr_assert_eq(cuts[i], s.cuts[of], "entry %u", of);
 	}
 }
+
+/* --- drafts --------------------------------------------------------------- */
+
+enum { POSITIONS = 3, SLOTS = ENTRIES / POSITIONS };
+
+/* A mask for each entry, that of a grammar at a position of a draft. */
+static void add_masks(struct fixture *f, struct philox_sample_desc *s)
+{
+	enum { WORDS = (VOCAB + 31) / 32 };
+	uint32_t *allowed = make_memory(f, ENTRIES * WORDS * 4);
+
+	for (uint32_t i = 0; i < ENTRIES * WORDS; i++) {
+		uint32_t word[4];
+
+		model_block(5, i, 0, word);
+		allowed[i] = word[0] & word[i / WORDS % 4];
+	}
+	s->allowed = allowed;
+	s->allowed_pitch = WORDS;
+}
+
+/* Logprobs of an entry's token, and of the first four. */
+static struct philox_logprob_desc some_logprobs(struct fixture *f)
+{
+	return (struct philox_logprob_desc){
+		.size = sizeof(struct philox_logprob_desc),
+		.drawn = make_memory(f, ENTRIES * sizeof(float)),
+		.top = make_memory(f, ENTRIES * 4 * sizeof(int32_t)),
+		.of_top = make_memory(f, ENTRIES * 4 * sizeof(float)),
+		.n_top = 4};
+}
+
+/* The entries of a sample from `first` on, each POSITIONS-th of them. */
+static struct philox_sample_desc every_position(
+	struct fixture *f, const struct philox_sample_desc *all, uint32_t first)
+{
+	struct philox_sample_desc s = *all;
+	float *values[3];
+	uint32_t *k = make_memory(f, SLOTS * 4);
+
+	for (int i = 0; i < 3; i++)
+		values[i] = make_memory(f, SLOTS * 4);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		const uint32_t of = i * POSITIONS + first;
+
+		values[0][i] = all->temperatures[of];
+		values[1][i] = all->top_ps[of];
+		values[2][i] = all->min_ps[of];
+		k[i] = all->top_ks[of];
+	}
+	s.logits = (const float *)all->logits + first * all->pitch;
+	s.pitch = POSITIONS * all->pitch;
+	s.allowed = all->allowed + first * all->allowed_pitch;
+	s.allowed_pitch = POSITIONS * all->allowed_pitch;
+	s.temperatures = values[0];
+	s.top_ps = values[1];
+	s.min_ps = values[2];
+	s.top_ks = k;
+	s.tokens = make_memory(f, SLOTS * sizeof(*s.tokens));
+	s.cuts = make_memory(f, SLOTS * sizeof(*s.cuts));
+	s.flags = 0;
+	return s;
+}
+
+static void is_position(const struct philox_sample_desc *all, uint32_t of,
+			const struct philox_sample_desc *one, uint32_t i)
+{
+	const struct philox_logprob_desc *a = all->logprobs, *b = one->logprobs;
+
+	cr_assert_eq(all->tokens[of], one->tokens[i], "entry %u", of);
+	cr_assert_eq(all->cuts[of], one->cuts[i], "entry %u", of);
+	cr_assert(!memcmp(a->drawn + of, b->drawn + i, 4), "entry %u", of);
+	cr_assert(!memcmp(a->top + 4 * of, b->top + 4 * i, 16), "entry %u", of);
+	cr_assert(!memcmp(a->of_top + 4 * of, b->of_top + 4 * i, 16));
+}
+
+/* Positions of a draft at once, each with its mask, filters and logprobs. */
+PROMISE(filters, of_draft_positions_are_those_of_one_by_one)
+{
+	struct philox_rows *rows = known_rows(f, SLOTS);
+	struct philox_sample_desc s = known_sample(f, ENTRIES, VOCAB);
+	struct philox_logprob_desc logprobs = some_logprobs(f);
+	uint32_t *indices = make_memory(f, ENTRIES * 4);
+	uint32_t *steps = make_memory(f, ENTRIES * 4);
+	const struct philox_row_list list = {.size = sizeof(list),
+					     .indices = indices,
+					     .steps = steps,
+					     .count = ENTRIES};
+
+	add_filters(f, &s);
+	add_masks(f, &s);
+	s.logprobs = &logprobs;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		indices[i] = i / POSITIONS;
+		steps[i] = i % POSITIONS;
+	}
+	OK(philox_sample_rows(rows, f->stream, &list, &s));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	for (uint32_t j = 0; j < POSITIONS; j++) {
+		struct philox_sample_desc one = every_position(f, &s, j);
+		struct philox_logprob_desc its = some_logprobs(f);
+
+		one.logprobs = &its;
+		sample(f, rows, &one);
+		for (uint32_t i = 0; i < SLOTS; i++)
+			is_position(&s, i * POSITIONS + j, &one, i);
+	}
+}
+
+/* --- other calls ---------------------------------------------------------- */
 
 PROMISE(filters, advance_rows_by_4_whatever_they_keep)
 {
