@@ -7,8 +7,9 @@
 #
 # The tree is copied and built once. Each core has a copy of that, in which make
 # has little to do for a patch; what has changed since is then put back. A bug
-# that makes its finder crash is also found; one that makes it run out of time, be
-# killed or not start is not, for a busy machine does the same.
+# that makes its finder crash is also found. One that makes the finder itself run
+# out of time, be killed or not start is not, for a busy machine does the same;
+# a test that hangs, and has a --timeout for it here, has failed.
 #
 #   tests/scripts/bugs.sh PATCH...    tries these alone
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
@@ -122,6 +123,7 @@ run()
 	timeout --foreground "$LIMIT" "$program" "$@"
 }
 
+# passes TREE FINDER: of the tool; it changes folders, so apart
 passes()
 {
 	(run "$@")

@@ -28,7 +28,8 @@ has()
 	done
 }
 
-# The tool again; all but these two objects are the build's
+# The tool again. All but these objects are the build's, and source.c's, which
+# is made each time.
 builds_simde()
 {
 	mkdir "$WORK/simde" &&
@@ -38,7 +39,8 @@ builds_simde()
 		tar -xf - -C "$WORK/simde" &&
 		$MAKE -j"$(nproc)" -o "$WORK/simde/stamp.host" \
 			-o "$WORK/simde/stamp.nvcc" BUILD="$WORK/simde" \
-			SIMDE=1 CFLAGS="-O1 -g0" "$WORK/simde/philox" >"$WORK/made" 2>&1 &&
+			SIMDE=1 CFLAGS="-O1 -g0" "$WORK/simde/philox" \
+			>"$WORK/made" 2>&1 &&
 		cat "$WORK/made" && ! grep -E '^  (CC|CXX|NVCC) ' "$WORK/made" |
 		grep -vE '/(cpu|fill_avx512|source)\.c\.o$'
 }
