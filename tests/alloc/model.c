@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include "tests/fuzz/pool.h"
 #include "tests/support/models/pool_game.h"
+#include "tests/support/programs/sanitized.h"
 #include "tests/support/support.h"
 
 #define GAME_STEPS 20000
 
 /* Fewer where each takes ten times as long */
-#if defined(PHILOX_DEBUG) || defined(__SANITIZE_ADDRESS__)
+#if defined(PHILOX_DEBUG) || SANITIZED
 #define STEPS_AS_RULE 100000
 #else
 #define STEPS_AS_RULE 1000000

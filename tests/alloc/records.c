@@ -5,12 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "tests/support/beds/pools.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1 /* it needs more addresses than a limit leaves */
-#else
-#define SANITIZED 0
-#endif
+#include "tests/support/programs/sanitized.h"
 
 /* The process gets so many bytes more than it has; -1: all it wants. */
 static void leave_memory(long bytes)

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/models/agree.h"
+#include "tests/support/programs/sanitized.h"
 #include "tests/support/support.h"
 
-enum { PROGRAMS = 3000, EVENTS = 30, WORLD_MOST = 12 };
+enum { PROGRAMS = SANITIZED ? 600 : 3000, EVENTS = 30, WORLD_MOST = 12 };
 
 static uint64_t random_state;
 

@@ -14,26 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <philox.h>
+#include "tests/support/programs/sanitized.h"
+
+/*
+ * With SANITIZED a child only uses its parent's objects: after a fork the thread
+ * sanitizer permits no new threads, the address sanitizer's allocator may be
+ * locked for ever, and the leak sanitizer takes what the threads that are gone
+ * had allocated for leaks.
+ */
 
 #define THREADS 3
 #define FORKS   200
 #define WORDS   256
 #define ALARM   60 /* seconds, against waiting for ever */
-
-/*
- * After a fork the thread sanitizer permits no new threads, the address
- * sanitizer's allocator may be locked for ever, and the leak sanitizer takes
- * what the threads that are gone had allocated for leaks. So with them a child
- * only uses its parent's objects.
- */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED \
-	(__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define SANITIZED 0
-#endif
 
 #define OK(call)                                                              \
 	do {                                                                  \

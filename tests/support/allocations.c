@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/contract.h"
+#include "tests/support/programs/sanitized.h"
 
 static _Thread_local uint64_t made, bytes;
 static _Thread_local int in_device;
@@ -61,17 +62,7 @@ uint64_t allocated_bytes(void)
 
 /* --- counting ------------------------------------------------------------- */
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-	__has_feature(memory_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
-
-#ifdef SANITIZED
+#if SANITIZED
 
 int __sanitizer_install_malloc_and_free_hooks(
 	void (*allocated)(const volatile void *, size_t),

@@ -257,8 +257,8 @@ check "a run that is killed leaves a trace that can be read" \
 of_each_process()
 {
 	for _ in 1 2; do
-		PHILOX_TRACE=$WORK/of-%p.json "$philox" selftest >"$WORK/quiet" 2>&1 ||
-			return 1
+		PHILOX_TRACE=$WORK/of-%p.json "$philox" selftest --only pass \
+			>"$WORK/quiet" 2>&1 || return 1
 	done
 	ls "$WORK"/of-*.json
 	[ "$(ls "$WORK"/of-*.json | wc -l)" -eq 2 ] || return 1
