@@ -171,9 +171,9 @@ struct layout_args {
 /* --- rows_kernels: kernels on tables of rows, and arguments --------------- */
 
 /*
- * Part of lib/device/kernels.h. Their definitions are in lib/rows/elements.h
- * and lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA
- * kernels in lib/rows/cuda.cu.
+ * Part of lib/device/kernels.h. Those of draws are defined in
+ * lib/rows/elements.h, with loops in lib/rows/host.c and CUDA kernels in
+ * lib/rows/cuda.cu; those of samples are in lib/sample.
  */
 
 /*

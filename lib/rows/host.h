@@ -1,5 +1,5 @@
 /*
- * lib/rows/host.h - what the loops of tables and samples have in common
+ * lib/rows/host.h - a loop for CPUs that fuse, and one for others
  *
  * Where the compiler may not assume fused multiply-adds, loops that need them
  * come in two versions: fmaf() of the C library gives the same bits, only
@@ -7,9 +7,6 @@
  */
 #ifndef LIB_ROWS_HOST_H
 #define LIB_ROWS_HOST_H
-
-#include "lib/fill/simd/tables.h"
-#include "lib/rows/sample_elements.h"
 
 #define NO_ATTRIBUTE
 
@@ -29,16 +26,5 @@
 #define DEFINE_TWICE(DEFINE, kernel, name, size) \
 	DEFINE(, NO_ATTRIBUTE, run_##kernel, name, size)
 #endif
-
-/* sample_columns() returns the columns of an entry; `size` is a logit's. */
-struct simd_columns sample_columns(const struct sample_args *args,
-				   const struct sample_row *row, uint64_t entry,
-				   unsigned size);
-
-/* sample_across() returns the greatest key of an entry's columns, by vectors. */
-uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
-		       const struct sample_args *args,
-		       const struct sample_row *row, uint64_t entry,
-		       unsigned size);
 
 #endif

@@ -147,7 +147,7 @@ PROMISE(rows_long, draws_have_the_words_of_their_elements)
 
 /* --- tokens --------------------------------------------------------------- */
 
-/* As in tests/rows/sample.c, for columns that begin at index `first`. */
+/* As in tests/sample/sample.c, for columns that begin at index `first`. */
 static double score(struct philox_state state, float x, uint32_t v)
 {
 	double u = ((double)model_word(state, v) + 0.5) / 4294967296.0;

@@ -73,7 +73,7 @@ static void raise_to(uint64_t *to, uint64_t value)
 #define ROWS_MAX(to, value) make_greater(to, value)
 #define ROWS_ARRIVE(to)     __atomic_fetch_add((to), 1, __ATOMIC_ACQ_REL)
 #include "lib/rows/rows.h"
-#include "lib/rows/sample_elements.h"
+#include "lib/sample/elements.h"
 
 #include <math.h>
 #include <pthread.h>

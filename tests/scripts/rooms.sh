@@ -23,6 +23,7 @@ trace
 state
 pass
 rows
+sample
 save
 ranks
 kernels/head

@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/columns.h - the best column of a row of logits, in vectors
  *
- * For tokens (lib/rows/host.c). Without noise the columns are taken in spans:
+ * For tokens (lib/sample/host.c). Without noise the columns are taken in spans:
  * only the highest of each is kept, and the column is looked for in the best
  * span. With noise they are taken in chunks of Philox blocks, and what cannot win
  * is left out: see Note [Noise that cannot win] in lib/dist/noise.h. Columns go

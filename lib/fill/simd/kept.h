@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/kept.h - what filters ask of a row of logits, in vectors
  *
- * For the cuts of lib/rows/filter.c, which has the rest. The logits have no NaN.
+ * For the cuts of lib/sample/filter.c, which has the rest. The logits have no NaN.
  */
 #ifndef LIB_FILL_SIMD_KEPT_H
 #define LIB_FILL_SIMD_KEPT_H

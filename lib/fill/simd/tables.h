@@ -91,7 +91,7 @@ struct simd_best {
 typedef struct simd_best simd_sample(const struct simd_columns *columns);
 
 /*
- * A loop that adds the masses of columns (lib/rows/filter.h) whose logit is above
+ * A loop that adds the masses of columns (lib/sample/filter.h) whose logit is above
  * a number to sums: in units of 2^28, and what is left. The highest logit of the
  * row is `most`, which is finite.
  */

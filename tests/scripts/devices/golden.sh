@@ -31,8 +31,8 @@ tells_its_origin()
 # The smaller rows of the law of filters, which is nobody else's
 filters_are_made_again()
 {
-	python3 tests/rows/filters/filters.py --small >"$WORK/small" &&
-		awk '/^#/ || $4 <= 3000' tests/rows/filters/filters.txt \
+	python3 tests/sample/filters.py --small >"$WORK/small" &&
+		awk '/^#/ || $4 <= 3000' tests/sample/filters.txt \
 			>"$WORK/part" &&
 		[ -s "$WORK/small" ] && diff "$WORK/part" "$WORK/small"
 }
@@ -41,10 +41,10 @@ filters_are_made_again()
 logprobs_are_made_again()
 {
 	PYTHONDONTWRITEBYTECODE=1 \
-		python3 tests/rows/filters/logprobs.py --small >"$WORK/small" &&
-		grep -v '^#' tests/rows/filters/filters.txt |
+		python3 tests/sample/logprobs.py --small >"$WORK/small" &&
+		grep -v '^#' tests/sample/filters.txt |
 		awk 'NR == FNR { small[++n] = $4 <= 3000; next }
-			/^#/ || small[++m]' - tests/rows/filters/logprobs.txt \
+			/^#/ || small[++m]' - tests/sample/logprobs.txt \
 			>"$WORK/part" &&
 		[ -s "$WORK/small" ] && diff "$WORK/part" "$WORK/small"
 }

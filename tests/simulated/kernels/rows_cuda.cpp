@@ -1,4 +1,7 @@
-/* tests/simulated/kernels/rows_cuda.cpp - lib/rows/cuda.cu for the CPU */
+/*
+ * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows and lib/sample
+ * for the CPU
+ */
 #include "tests/simulated/kernels/device_code.h"
 
 /*
@@ -46,6 +49,8 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #define ROWS_ARRIVE(to)       atomicAdd(to, 1)
 
 #include "lib/rows/cuda.cu"
+#include "lib/sample/best.cu"
+#include "lib/sample/filter.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 
