@@ -17,6 +17,8 @@
  *                     to its forward
  *   philox/fill.h     fills, in the layouts of other libraries too
  *   philox/rows.h     tables of states for samplers, and tokens from logits
+ *   philox/penalties.h
+ *                     biases, and penalties for tokens that rows have had
  *   philox/graph.h    graphs, with branches, loops and parameters that change
  *                     with each launch; launches that are checked against
  *                     their eager form
@@ -49,6 +51,7 @@
 #include <philox/kernel.h>
 #include <philox/pass.h>
 #include <philox/runner.h>
+#include <philox/penalties.h>
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>

@@ -483,10 +483,13 @@ PHILOX_API enum philox_status philox_rows_check(
  * and are read when the kernel runs: in a captured graph, at each launch.
  * Grammars' masks have this form (XGrammar's token bitmask, llguidance).
  *
+ * Biases, and penalties for tokens that a row has had, change logits after the
+ * mask and before all else: philox/penalties.h.
+ *
  * Filters keep the likely tokens of an entry, and the token with the highest
  * score of those that are kept is drawn. So a filter only removes: a token that
  * is drawn without filters is drawn with them, if it is kept. Tokens are in the
- * order of their f32 logits after the mask and before the temperature, the
+ * order of their f32 logits after these and before the temperature, the
  * highest first, and of equal ones the lowest index. In that order each filter
  * keeps the first tokens:
  *
@@ -537,8 +540,9 @@ PHILOX_API enum philox_status philox_rows_check(
  *              if there is none. All are NaN if a logit is, or if all are -inf;
  *              a logit of -inf has -inf.
  *
- * A sample that writes logprobs is made as one with filters. On a GPU one block
- * then has an entry, where a plain sample of few entries has many for each.
+ * A sample that writes logprobs, or changes logits, is made as one with
+ * filters. On a GPU one block then has an entry, where a plain sample of few
+ * entries has many for each.
  *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The
@@ -547,6 +551,9 @@ PHILOX_API enum philox_status philox_rows_check(
  * states. This is so without filters and logprobs: they look at the columns of
  * the call only, so they need the whole vocabulary on one rank.
  */
+
+struct philox_bias_desc;
+struct philox_penalty_desc;
 
 /* The filters that a sample uses; the sum of some. */
 enum philox_filters {
@@ -636,6 +643,8 @@ struct philox_sample_desc {
 	/* NULL: none; read during the call only, but for their arrays */
 	const struct philox_logprob_desc *logprobs;     /* processed */
 	const struct philox_logprob_desc *raw_logprobs; /* raw */
+	const struct philox_bias_desc *bias;         /* philox/penalties.h */
+	const struct philox_penalty_desc *penalties; /* likewise */
 	uint32_t flags;            /* enum philox_rows_flags */
 	uint32_t reserved;         /* 0 */
 };

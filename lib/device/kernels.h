@@ -208,7 +208,8 @@ struct layout_args {
 	X(sample_f16, sample_args, SAMPLE_THREADS)  \
 	X(filter_f32, sample_args, SAMPLE_THREADS)  \
 	X(filter_bf16, sample_args, SAMPLE_THREADS) \
-	X(filter_f16, sample_args, SAMPLE_THREADS)
+	X(filter_f16, sample_args, SAMPLE_THREADS)  \
+	X(sample_note, sample_note_args, 256)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -386,6 +387,32 @@ struct sample_logprobs {
 	uint32_t n_top; /* 0: none */
 };
 
+/* Which tokens rows have had: struct philox_history. */
+struct sample_history {
+	uint32_t *counts;
+	uint64_t counts_pitch;
+	uint32_t *seen; /* NULL: nobody asks */
+	uint64_t seen_pitch;
+	uint32_t vocab;
+};
+
+/* What changes logits: struct philox_bias_desc and philox_penalty_desc. */
+struct sample_change {
+	struct sample_history history;
+	const float *repetitions; /* or NULL */
+	const float *frequencies;
+	const float *presences;
+	float repetition; /* 0: none */
+	float frequency;
+	float presence;
+	uint32_t n_drafts; /* of an entry */
+	const int32_t *drafts;
+	const int32_t *ids;
+	const float *biases;
+	uint32_t n_biases; /* of an entry; 0: none */
+	uint32_t notes;    /* whether tokens are noted when all are drawn */
+};
+
 /*
  * Samples; with table.control NULL from table.states or, where that is NULL
  * too, from seeds and positions, advancing nothing.
@@ -411,6 +438,19 @@ struct sample_args {
 	struct sample_filters filters;
 	struct sample_logprobs logprobs; /* processed */
 	struct sample_logprobs raw;
+	struct sample_change change;
+};
+
+/* Notes tokens of entries: philox_history_add(). */
+struct sample_note_args {
+	struct sample_history history;
+	struct rows_list list;
+	uint64_t rows; /* of the history */
+	const int32_t *tokens;
+	uint64_t pitch;
+	const uint32_t *counts; /* of each entry, or NULL */
+	uint32_t n;             /* of an entry, at most */
+	uint32_t drawn;         /* 0: of prompts */
 };
 
 /* --- kernels: the library's own kernels: their names and arguments -------- */
@@ -463,7 +503,7 @@ struct kernel_array {
 	int written;
 };
 
-#define KERNEL_ARRAYS_MAX 26
+#define KERNEL_ARRAYS_MAX 34
 
 /* Those of one launch; begins with count 0. */
 struct kernel_arrays {

@@ -97,11 +97,18 @@ static int meet(const struct rows_array *whole, const struct rows_array *other)
 	       (before + 1) * other->pitch - apart < whole->size;
 }
 
-/* Of two arrays that are both in pieces the first counts as a whole. */
+/*
+ * Of two arrays that are both in pieces the first counts as a whole. With one
+ * pitch they may be interleaved: then what holds for the first piece of that
+ * which begins later holds for its others.
+ */
 static int arrays_meet(const struct rows_array *a, const struct rows_array *b)
 {
 	struct rows_array whole = a->n > 1 && b->n == 1 ? *b : *a;
 
+	if (a->n > 1 && b->n > 1 && a->pitch == b->pitch)
+		return (uintptr_t)a->start < (uintptr_t)b->start ? meet(b, a)
+								 : meet(a, b);
 	whole.size += (whole.n - 1) * whole.pitch;
 	return meet(&whole, a->n > 1 && b->n == 1 ? a : b);
 }

@@ -137,7 +137,7 @@ struct rows_array {
 };
 
 /* Enough for any call: a sample from seeds has the most. */
-#define ROWS_ARRAYS_MAX 26
+#define ROWS_ARRAYS_MAX 34
 
 struct rows_arrays {
 	struct rows_array array[ROWS_ARRAYS_MAX];

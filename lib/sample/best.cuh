@@ -97,6 +97,51 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 		       : philox_gumbel_of_exponential(philox_minus_ln1m_f32(w));
 }
 
+/* The logits of a quad's columns, in f32. */
+struct quad_logits {
+	float v[4];
+};
+
+static __device__ __forceinline__ void take_quad(const sample_row *row,
+						 uint32_t quad,
+						 quad_logits logits,
+						 philox_words words,
+						 sample_best *best)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t v = quad * 4 + i, w = words.w[i];
+
+		if (sample_may_win(row, logits.v[i], w, best->most))
+			sample_take(row, logits.v[i], noise_of(row, v, w), v,
+				    best);
+	}
+}
+
+/* -infinity in place of what is not kept. */
+static __device__ __forceinline__ quad_logits kept_quad(const sample_row *row,
+							uint32_t quad,
+							quad_logits logits)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		if (!sample_is_kept(row, logits.v[i], quad * 4 + i))
+			logits.v[i] = sample_lowest_f32();
+	return logits;
+}
+
+/* Logits as they are. */
+struct unchanged {
+	__device__ __forceinline__ uint32_t bits(uint32_t) const
+	{
+		return 0;
+	}
+
+	__device__ __forceinline__ quad_logits change(quad_logits logits,
+						      uint32_t, uint32_t) const
+	{
+		return logits;
+	}
+};
+
 /*
  * A block has a part of an entry; its threads take quads in turn. The columns of
  * a quad are looked at closely only if one of the warp's may win, which after
@@ -106,36 +151,20 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
  * -infinity, and load a quad ahead.
  */
 #define SAMPLE_BEST(name, type)                                                \
-	static __device__ __forceinline__ void take_##name(                    \
-		const sample_row *row, uint32_t quad, sample_four_##name four, \
-		philox_words words, sample_best *best)                         \
+	static __device__ __forceinline__ quad_logits widen_##name(            \
+		sample_four_##name four)                                       \
 	{                                                                      \
-		for (uint32_t i = 0; i < 4; i++) {                             \
-			float logit = sample_widen_##name(four.v[i]);          \
-			uint32_t v = quad * 4 + i, w = words.w[i];             \
+		quad_logits logits;                                            \
                                                                                \
-			if (sample_may_win(row, logit, w, best->most))         \
-				sample_take(row, logit, noise_of(row, v, w),   \
-					    v, best);                          \
-		}                                                              \
-	}                                                                      \
-                                                                               \
-	/* -infinity in place of what is not kept. */                          \
-	static __device__ __forceinline__ sample_four_##name kept_##name(      \
-		const sample_row *row, uint32_t quad, sample_four_##name four) \
-	{                                                                      \
 		for (uint32_t i = 0; i < 4; i++)                               \
-			if (!sample_is_kept(row,                               \
-					    sample_widen_##name(four.v[i]),    \
-					    quad * 4 + i))                     \
-				four.v[i] = sample_lowest_##name();            \
-		return four;                                                   \
+			logits.v[i] = sample_widen_##name(four.v[i]);          \
+		return logits;                                                 \
 	}                                                                      \
                                                                                \
-	template <int filtered>                                                \
+	template <int filtered, class Change>                                  \
 	static __device__ __forceinline__ sample_best best_of_##name(          \
 		const sample_args *args, const sample_row *row,                \
-		uint32_t entry, uint32_t part)                                 \
+		uint32_t entry, uint32_t part, Change change)                  \
 	{                                                                      \
 		const uint32_t step = args->parts * SAMPLE_THREADS;            \
 		const uint32_t begin = part * SAMPLE_THREADS + threadIdx.x;    \
@@ -143,12 +172,15 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 		uint32_t quad = sample_first_quad(args) + begin;               \
 		sample_four_##name next =                                      \
 			sample_##name##_load(args, entry, quad);               \
-		uint32_t allowed = sample_allowed(args, entry, quad);          \
+		uint32_t allowed = sample_allowed(args, entry, quad) & 15;     \
+		allowed |= change.bits(quad) << 4;                             \
 		sample_best best = SAMPLE_NO_BEST;                             \
                                                                                \
 		for (uint32_t q = begin; q == begin || q < end; q += step) {   \
-			sample_four_##name four =                              \
-				sample_##name##_of(args, next, allowed);       \
+			quad_logits logits =                                   \
+				change.change(widen_##name(sample_##name##_of( \
+						      args, next, allowed)),   \
+					      quad, allowed & allowed >> 4);   \
 			philox_words words = {{0, 0, 0, 0}};                   \
 			const int is_last = q + step >= end;                   \
 			int may_win = 0;                                       \
@@ -157,18 +189,20 @@ static __device__ __forceinline__ float noise_of(const sample_row *row,
 				next = sample_##name##_load(args, entry,       \
 							    quad + step);      \
 				allowed = sample_allowed(args, entry,          \
-							 quad + step);         \
+							 quad + step) &        \
+					  15;                                  \
+				allowed |= change.bits(quad + step) << 4;      \
 			}                                                      \
 			if (filtered)                                          \
-				four = kept_##name(row, quad, four);           \
+				logits = kept_quad(row, quad, logits);         \
 			if (row->inverse != 0.0f)                              \
 				words = philox_draw4(row->state, quad);        \
 			for (int i = 0; i < 4; i++)                            \
-				may_win |= sample_may_win(                     \
-					row, sample_widen_##name(four.v[i]),   \
-					words.w[i], best.most);                \
+				may_win |=                                     \
+					sample_may_win(row, logits.v[i],       \
+						       words.w[i], best.most); \
 			if (__any_sync(0xffffffffu, may_win)) {                \
-				take_##name(row, quad, four, words, &best);    \
+				take_quad(row, quad, logits, words, &best);    \
 				best.most = is_last ? best.most                \
 						    : warp_most(best.most);    \
 			}                                                      \

@@ -5,11 +5,14 @@
  * entry are seen as keys, some at a time, so that nothing but fetching them
  * depends on the dtype. The keys that a search is among are listed first, which
  * most often are few, and the list is searched, and drawn from, instead of the
- * row.
+ * row. Logits that are changed by biases or penalties are made some at a time,
+ * in f32, whenever they are looked at.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
+#include <string.h>
 #include "lib/rows/rows.h"
+#include "lib/sample/change.h"
 #include "lib/sample/filter.h"
 #include "lib/sample/host.h"
 #include "lib/sample/logprob.h"
@@ -17,16 +20,17 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {
-	FILTER_FEW = 64,    /* tokens of which each finds its rank */
-	FILTER_ROOM = 4096, /* keys of a list */
-	FILTER_SPAN = 256   /* columns that are fetched at a time */
+	FILTER_FEW = 64,      /* tokens of which each finds its rank */
+	FILTER_ROOM = 4096,   /* keys of a list */
+	FILTER_SPAN = 256,    /* columns that are fetched at a time */
+	FILTER_CHANGED = 2048 /* that are changed at a time, for vectors */
 };
 
 #define FILTER_TOP SAMPLE_NO_TOKEN /* above all keys */
 
-/* Fetches the keys of n columns from `from` on; 0 where none may be drawn. */
+/* Fetches the logits of n columns from `from` on, whatever their dtype. */
 typedef void filter_fetch(const struct sample_args *args, uint64_t entry,
-			  uint32_t from, uint32_t n, uint64_t *keys);
+			  uint32_t from, uint32_t n, float *logits);
 
 /* An entry that is filtered. */
 struct filter_job {
@@ -37,6 +41,7 @@ struct filter_job {
 	size_t size;                    /* bytes of a logit */
 	const struct simd_loops *loops; /* NULL: no vectors */
 	struct simd_columns columns;    /* for them */
+	const struct change *change;    /* NULL: logits are as they are */
 	uint64_t first;                 /* the greatest key, if it is known */
 	struct filter_row row;
 	uint64_t least, most; /* all keys from one to the other are listed */
@@ -44,7 +49,124 @@ struct filter_job {
 	uint64_t keys[FILTER_ROOM];
 };
 
+/* --- logits --------------------------------------------------------------- */
+
+/* Changes the tokens that a row has seen, of n columns from `from` on. */
+static void change_seen(const struct filter_job *job, uint32_t from, uint32_t n,
+			const float *logits, float *changed)
+{
+	const struct change *change = job->change;
+	const uint32_t first = job->args->first + from;
+
+	for (uint32_t i = 0; i < n;) {
+		const uint32_t v = first + i, left = 32 - v % 32;
+		const uint32_t bits = change->seen[v / 32] >> v % 32;
+		const uint32_t some = left < n - i ? left : n - i;
+
+		for (uint32_t k = 0; k < some && bits >> k; k++)
+			if (bits >> k & 1)
+				changed[i + k] = change_logit(change, v + k,
+							      logits[i + k]);
+		i += some;
+	}
+}
+
+/* The n logits from column `from` on, with what is changed. */
+static void filter_logits(const struct filter_job *job, uint32_t from,
+			  uint32_t n, float *logits)
+{
+	const struct change *change = job->change;
+	const uint32_t first = job->args->first + from;
+	float as_they_are[FILTER_CHANGED];
+
+	job->fetch(job->args, job->entry, from, n, logits);
+	if (!change)
+		return;
+	memcpy(as_they_are, logits, n * sizeof(*logits));
+	if (change->seen)
+		change_seen(job, from, n, as_they_are, logits);
+	for (uint32_t i = change_place(change, first);
+	     i < change->n_biases && (uint32_t)change->ids[i] - first < n;
+	     i++) {
+		const uint32_t c = (uint32_t)change->ids[i] - first;
+
+		logits[c] = change_logit(change, first + c, as_they_are[c]);
+	}
+	for (uint32_t i = 0; change->seen && i < change->n_drafts; i++) {
+		const uint32_t c = (uint32_t)change->drafts[i] - first;
+
+		if (change->drafts[i] >= 0 && c < n)
+			logits[c] =
+				change_logit(change, first + c, as_they_are[c]);
+	}
+}
+
+/* The columns of a job for vectors: all, or some that are changed. */
+struct filter_part {
+	struct simd_columns columns;
+	enum kernel kernel;
+	uint32_t at; /* where the next part begins */
+	float logits[FILTER_CHANGED];
+};
+
+/* filter_next_part() makes the next part; `at` begins with 0; 0 after the last. */
+static int filter_next_part(const struct filter_job *job,
+			    struct filter_part *part)
+{
+	const uint32_t left = job->args->vocab - part->at;
+	const uint32_t n = left < FILTER_CHANGED ? left : FILTER_CHANGED;
+
+	if (!left)
+		return 0;
+	part->columns = job->columns;
+	part->kernel = job->kernel;
+	if (!job->change) {
+		part->at = job->args->vocab;
+		return 1;
+	}
+	filter_logits(job, part->at, n, part->logits);
+	part->columns.first += part->at;
+	part->columns.count = n;
+	part->columns.logits = part->logits;
+	part->kernel = KERNEL_sample_f32;
+	part->at += n;
+	return 1;
+}
+
+/* The greatest key of a job's columns, by vectors. */
+static uint64_t filter_best(const struct filter_job *job)
+{
+	struct filter_part part = {.at = 0};
+	uint64_t key = 0;
+
+	while (filter_next_part(job, &part)) {
+		const struct simd_columns *columns = &part.columns;
+		const struct simd_best best =
+			columns->inverse == 0.0f
+				? job->loops->greedy[part.kernel](columns)
+				: job->loops->sample[part.kernel](columns);
+		const uint64_t its =
+			sample_key(best.score, columns->first + best.column);
+
+		key = its > key ? its : key;
+	}
+	return key;
+}
+
 /* --- keys ----------------------------------------------------------------- */
+
+/* The keys of n columns from `from` on; 0 where none may be drawn. */
+static void filter_keys(const struct filter_job *job, uint32_t from, uint32_t n,
+			uint64_t *keys)
+{
+	const uint32_t first = job->args->first + from;
+	float logits[FILTER_SPAN];
+
+	filter_logits(job, from, n, logits);
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = sample_place(job->args, job->entry, logits[i],
+				       first + i);
+}
 
 /* Whether all keys from `least` to `most` are listed. */
 static int filter_is_listed(const struct filter_job *job, uint64_t least,
@@ -72,7 +194,7 @@ static uint32_t filter_some(const struct filter_job *job, uint64_t least,
 		return n;
 	}
 	n = vocab - *at < FILTER_SPAN ? vocab - *at : FILTER_SPAN;
-	job->fetch(job->args, job->entry, *at, n, room);
+	filter_keys(job, *at, n, room);
 	*keys = room;
 	*at += n;
 	return n;
@@ -144,6 +266,21 @@ static uint32_t filter_list_plain(struct filter_job *job, uint64_t least,
 	return n;
 }
 
+/* The same by vectors. */
+static uint32_t filter_list_across(struct filter_job *job, uint64_t least,
+				   uint64_t most)
+{
+	const float upto = most == FILTER_TOP ? INFINITY : filter_logit(most);
+	struct filter_part part = {.at = 0};
+	uint32_t n = 0;
+
+	while (n <= FILTER_ROOM && filter_next_part(job, &part))
+		n += job->loops->list[part.kernel](
+			&part.columns, filter_below(least), upto, job->keys + n,
+			FILTER_ROOM - n);
+	return n;
+}
+
 /* Lists all keys from one to another, if there is room; says whether it did. */
 static int filter_list(struct filter_job *job, uint64_t least, uint64_t most)
 {
@@ -154,10 +291,7 @@ static int filter_list(struct filter_job *job, uint64_t least, uint64_t most)
 	least &= 0xffffffff00000000u; /* all of a logit */
 	most |= 0xffffffffu;
 	if (job->loops)
-		n = job->loops->list[job->kernel](
-			&job->columns, filter_below(least),
-			most == FILTER_TOP ? INFINITY : filter_logit(most),
-			job->keys, FILTER_ROOM);
+		n = filter_list_across(job, least, most);
 	else
 		n = filter_list_plain(job, least, most);
 	job->n = n <= FILTER_ROOM ? n : 0;
@@ -219,20 +353,34 @@ ALWAYS_INLINE void filter_list_search(struct filter_job *job,
  * By vectors: those of one logit are kept up to an index, so that the columns
  * up to it and those after it have limits of their own.
  */
+static void filter_sum_part(const struct filter_job *job,
+			    const struct filter_part *part, uint64_t base,
+			    uint64_t sums[2])
+{
+	const uint32_t last = 0xffffffffu - (uint32_t)base;
+	const size_t size = job->change ? sizeof(float) : job->size;
+	struct simd_columns upto = part->columns, after;
+	simd_total *total = job->loops->total[part->kernel];
+
+	if (last < upto.first)
+		upto.count = 0;
+	else if (last - upto.first < upto.count)
+		upto.count = last - upto.first + 1;
+	if (upto.count)
+		total(&upto, job->row.most, filter_below(base), sums);
+	if (part->columns.count == upto.count)
+		return;
+	after = simd_columns_after(part->columns, upto.count, size);
+	total(&after, job->row.most, filter_logit(base), sums);
+}
+
 static void filter_sum_across(const struct filter_job *job, uint64_t base,
 			      uint64_t sums[2])
 {
-	const uint32_t last = 0xffffffffu - (uint32_t)base;
-	struct simd_columns upto = job->columns, after;
-	simd_total *total = job->loops->total[job->kernel];
+	struct filter_part part = {.at = 0};
 
-	if (last - upto.first < upto.count)
-		upto.count = last - upto.first + 1;
-	total(&upto, job->row.most, filter_below(base), sums);
-	if (job->columns.count == upto.count)
-		return;
-	after = simd_columns_after(job->columns, upto.count, job->size);
-	total(&after, job->row.most, filter_logit(base), sums);
+	while (filter_next_part(job, &part))
+		filter_sum_part(job, &part, base, sums);
 }
 
 /* Adds up the masses of the keys from `base` on, in halves. */
@@ -274,14 +422,16 @@ static int filter_step_across(const struct filter_job *job,
 					.upper = buckets->upper,
 					.lower = buckets->lower,
 					.count = buckets->count};
+	struct filter_part part = {.at = 0};
 
 	/* a cut between columns of one logit, or infinite logits, are rare */
 	if (!job->loops || search->level || (uint32_t)search->low ||
 	    isinf(job->row.most) ||
 	    filter_is_listed(job, search->low, search->high))
 		return 0;
-	job->loops->steps[job->kernel](&job->columns, job->row.most,
-				       filter_below(search->low), &to);
+	while (filter_next_part(job, &part))
+		job->loops->steps[part.kernel](&part.columns, job->row.most,
+					       filter_below(search->low), &to);
 	return 1;
 }
 
@@ -396,12 +546,12 @@ static uint64_t filter_draw_across(struct filter_job *job, uint64_t cut)
 	const struct simd_kept kept = {.cut = filter_logit(cut),
 				       .above = filter_below(cut),
 				       .last = 0xffffffffu - (uint32_t)cut};
-	struct simd_best best;
+	uint64_t key;
 
 	job->columns.kept = &kept;
-	best = job->loops->sample[job->kernel](&job->columns);
+	key = filter_best(job);
 	job->columns.kept = NULL;
-	return sample_key(best.score, job->args->first + best.column);
+	return key;
 }
 
 /* The key of the token that is drawn; 0 is the cut of an entry that keeps all. */
@@ -410,9 +560,11 @@ ALWAYS_INLINE uint64_t filter_draw(struct filter_job *job,
 {
 	const uint64_t cut = row->cut > LOGPROB_ALL ? row->cut : LOGPROB_ALL;
 
-	if (cut == LOGPROB_ALL && job->loops)
-		return sample_across(job->loops, job->kernel, job->args, row,
-				     job->entry, job->size);
+	if (cut == LOGPROB_ALL && job->loops) {
+		job->columns = sample_columns(job->args, row, job->entry,
+					      (unsigned)job->size);
+		return filter_best(job);
+	}
 	if (cut == LOGPROB_ALL || filter_list(job, cut, FILTER_TOP) ||
 	    !job->loops)
 		return filter_draw_some(job, row, cut);
@@ -426,18 +578,15 @@ ALWAYS_INLINE uint64_t filter_draw(struct filter_job *job,
 ALWAYS_INLINE uint64_t filter_begin_job(struct filter_job *job,
 					const struct sample_row *row)
 {
-	struct sample_row greedy = *row;
-
-	greedy.inverse = 0.0f;
 	job->least = FILTER_TOP;
 	job->most = 0;
 	job->n = 0;
 	if (job->loops)
 		job->columns =
 			sample_columns(job->args, row, job->entry, job->size);
+	job->columns.inverse = 0.0f; /* look for the highest */
 	if (!job->first && job->loops)
-		job->first = sample_across(job->loops, job->kernel, job->args,
-					   &greedy, job->entry, job->size);
+		job->first = filter_best(job);
 	else if (!job->first)
 		job->first = filter_first(job);
 	job->row.most = filter_logit(job->first);
@@ -479,7 +628,7 @@ static int filter_look_up(const struct filter_job *job, int32_t v,
 
 	if (v < 0 || column >= job->args->vocab)
 		return 0;
-	job->fetch(job->args, job->entry, column, 1, key);
+	filter_keys(job, column, 1, key);
 	return 1;
 }
 
@@ -540,17 +689,20 @@ ALWAYS_INLINE void filter_raw_logprobs(struct filter_job *job, int32_t token)
 {
 	const struct sample_args *args = job->args;
 	const struct sample_row row = {.inverse = 1.0f};
+	const struct change *change = job->change;
 	struct sample_args raw = *args;
 	uint64_t first;
 
 	raw.allowed = NULL;
 	job->args = &raw;
-	job->first = args->allowed ? 0 : job->first;
+	job->change = NULL;
+	job->first = args->allowed || change ? 0 : job->first;
 	first = filter_begin_job(job, &row);
 	filter_logprobs(job, &raw.raw,
 			philox_sample_token(first) < 0 ? 0 : LOGPROB_ALL,
 			token);
 	job->args = args;
+	job->change = change;
 }
 
 /* Writes what an entry asks for beside its token, whose key is `key`. */
@@ -570,6 +722,18 @@ ALWAYS_INLINE void filter_end_entry(struct filter_job *job, uint64_t cut,
 
 /* --- launches ------------------------------------------------------------- */
 
+/* Looks up what changes the logits of the entry of a job. */
+ALWAYS_INLINE void filter_begin_change(struct filter_job *job,
+				       struct sample_row *row,
+				       struct change *change)
+{
+	job->change = NULL;
+	if (row->index == ROWS_NONE || !change_is_asked(job->args))
+		return;
+	row->valid &= change_begin(job->args, job->entry, row->index, change);
+	job->change = change;
+}
+
 ALWAYS_INLINE void filter_entries(struct filter_job *job)
 {
 	const struct sample_args *args = job->args;
@@ -580,6 +744,7 @@ ALWAYS_INLINE void filter_entries(struct filter_job *job)
 		struct filter_kept kept = {SAMPLE_NO_TOKEN, 0};
 		uint64_t best = SAMPLE_NO_TOKEN;
 		struct sample_row row;
+		struct change change;
 
 		if (!sample_begin(args, launch, others, i, &row))
 			continue;
@@ -587,6 +752,7 @@ ALWAYS_INLINE void filter_entries(struct filter_job *job)
 		job->first = 0;
 		job->least = FILTER_TOP;
 		job->most = 0;
+		filter_begin_change(job, &row, &change);
 		if (row.valid)
 			best = filter_entry(job, &row, &kept);
 		if (row.valid && !best)
@@ -594,6 +760,8 @@ ALWAYS_INLINE void filter_entries(struct filter_job *job)
 		filter_end_entry(job, row.cut, &kept, best);
 		sample_end(args, launch, others, i, &row, best);
 	}
+	for (uint64_t i = 0; args->change.notes && i < args->list.n; i++)
+		change_note_drawn(args, i);
 	if (args->table.control)
 		rows_end(args->table.control);
 }
@@ -625,16 +793,13 @@ DEFINE_TWICE(DEFINE_ENTRIES, filter, , 0)
 #define DEFINE_FILTER(name, logit_type)                                       \
 	static void fetch_##name(const struct sample_args *args,              \
 				 uint64_t entry, uint32_t from, uint32_t n,   \
-				 uint64_t *keys)                              \
+				 float *to)                                   \
 	{                                                                     \
 		const logit_type *logits = (const logit_type *)args->logits + \
-					   entry * args->pitch;               \
+					   entry * args->pitch + from;        \
                                                                               \
 		for (uint32_t i = 0; i < n; i++)                              \
-			keys[i] = sample_place(                               \
-				args, entry,                                  \
-				sample_widen_##name(logits[from + i]),        \
-				args->first + from + i);                      \
+			to[i] = sample_widen_##name(logits[i]);               \
 	}                                                                     \
                                                                               \
 	void run_filter_##name(const void *args)                              \

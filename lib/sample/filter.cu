@@ -4,6 +4,7 @@
  * See Note [Kept tokens are a prefix] in lib/sample/filter.h.
  */
 #include "lib/sample/best.cuh"
+#include "lib/sample/change.h"
 #include "lib/sample/logprob.h"
 
 /* Tokens that are few enough to be listed. */
@@ -12,6 +13,9 @@
 /* Quads that a thread loads before it looks at the first; those past the end
  * have columns of -infinity. */
 #define FILTER_AHEAD 2
+
+/* Tokens that are changed without being seen are marked, by their lower bits. */
+#define CHANGE_MARKS 8192
 
 /* What a block knows of the filters of its entry; shared by its threads. */
 struct filter_block {
@@ -28,7 +32,111 @@ struct filter_block {
 	filter entry;
 	filter_search search;
 	filter_work work;
+	int is_changed; /* some logits are */
+	struct change change;
+	uint32_t marks[CHANGE_MARKS / 32];
 };
+
+/* --- changes -------------------------------------------------------------- */
+
+static __device__ __forceinline__ void mark(filter_block *block, int32_t v)
+{
+	const uint32_t at = (uint32_t)v % CHANGE_MARKS;
+
+	if (v >= 0)
+		CHANGE_OR(&block->marks[at / 32], (uint32_t)1 << at % 32);
+}
+
+/*
+ * Looks up what changes the logits of an entry, for all threads of a block; says
+ * whether its penalties are in range.
+ */
+static __device__ __forceinline__ int begin_change(const sample_args *args,
+						   uint32_t entry,
+						   uint64_t index,
+						   filter_block *block)
+{
+	const struct change *change = &block->change;
+
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		block->is_changed = change_is_asked(args) && index != ROWS_NONE;
+		block->is_valid =
+			!block->is_changed ||
+			change_begin(args, entry, index, &block->change);
+	}
+	for (uint32_t i = threadIdx.x; i < CHANGE_MARKS / 32;
+	     i += SAMPLE_THREADS)
+		block->marks[i] = 0;
+	__syncthreads();
+	const int is_valid = block->is_valid;
+
+	if (!block->is_changed)
+		return is_valid;
+	for (uint32_t i = threadIdx.x; i < change->n_biases;
+	     i += SAMPLE_THREADS)
+		mark(block, change->ids[i]);
+	for (uint32_t i = threadIdx.x; change->seen && i < change->n_drafts;
+	     i += SAMPLE_THREADS)
+		mark(block, change->drafts[i]);
+	__syncthreads();
+	return is_valid;
+}
+
+/* Of few tokens: not inlined, so they take no registers. */
+static __device__ __noinline__ float changed_logit(const struct change *change,
+						   uint32_t v, float logit)
+{
+	return change_logit(change, v, logit);
+}
+
+/* Those of a quad that have a bit. */
+static __device__ __noinline__ quad_logits
+changed_quad(const struct change *change, quad_logits logits, uint32_t quad,
+	     uint32_t bits)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		if (bits >> i & 1)
+			logits.v[i] =
+				change_logit(change, quad * 4 + i, logits.v[i]);
+	return logits;
+}
+
+/* Logits of an entry with what changes them. */
+struct changed {
+	const sample_args *args;
+	const filter_block *block;
+	int raw; /* as they are, after all */
+
+	/* A bit for each column of a quad that may be changed. */
+	__device__ __forceinline__ uint32_t bits(uint32_t quad) const
+	{
+		const uint32_t place = quad % (CHANGE_MARKS / 4);
+		uint32_t bits;
+
+		if (raw || !block->is_changed ||
+		    quad - sample_first_quad(args) >= sample_quads(args))
+			return 0;
+		bits = block->marks[place / 8] >> place % 8 * 4;
+		if (block->change.seen)
+			bits |= block->change.seen[quad / 8] >> quad % 8 * 4;
+		return bits & 15;
+	}
+
+	__device__ __forceinline__ quad_logits change(quad_logits logits,
+						      uint32_t quad,
+						      uint32_t bits) const
+	{
+		if (!bits)
+			return logits;
+		for (uint32_t i = 0; i < 4; i++) /* no column of others */
+			if (quad * 4 + i - args->first >= args->vocab)
+				bits &= ~(1u << i);
+		return changed_quad(&block->change, logits, quad, bits);
+	}
+};
+
+/* --- searches ------------------------------------------------------------- */
 
 /* All threads of a block learn what thread 0 has written; it may write again. */
 static __device__ __forceinline__ filter_work work_of(const filter_block *block)
@@ -217,6 +325,27 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	return shared;
 }
 
+/* As end_launch(), but the last block notes the tokens that are drawn. */
+static __device__ __forceinline__ void end_notes(const sample_args *args)
+{
+	rows_control *control = args->table.control;
+	__shared__ int is_last;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		is_last = ROWS_ARRIVE(&control->done) == gridDim.x - 1;
+	__syncthreads();
+	if (!is_last)
+		return;
+	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
+		change_note_drawn(args, i);
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	control->done = 0;
+	rows_end(control);
+}
+
 /*
  * One block has an entry, and reads its logits once for the highest, once for
  * each level of a search or list, and once to draw.
@@ -224,19 +353,25 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 #define FILTER_KERNEL(name, type)                                              \
 	template <class Take>                                                  \
 	static __device__ __forceinline__ void take_four_##name(               \
-		sample_four_##name four, uint32_t quad, Take take)             \
+		const sample_args *args, sample_four_##name four,              \
+		uint32_t quad, uint32_t allowed, changed change, Take take)    \
 	{                                                                      \
+		const quad_logits logits = change.change(                      \
+			widen_##name(sample_##name##_of(args, four, allowed)), \
+			quad, allowed & allowed >> 4);                         \
+                                                                               \
 		for (uint32_t i = 0; i < 4; i++)                               \
-			take(sample_key(sample_widen_##name(four.v[i]),        \
-					quad * 4 + i));                        \
+			take(sample_key(logits.v[i], quad * 4 + i));           \
 	}                                                                      \
                                                                                \
 	template <class Take>                                                  \
 	static __device__ __forceinline__ void each_key_##name(                \
-		const sample_args *args, uint32_t entry, int raw, Take take)   \
+		const sample_args *args, uint32_t entry, int raw,              \
+		const filter_block *block, Take take)                          \
 	{                                                                      \
 		const uint32_t quads = sample_quads(args);                     \
 		const uint32_t first = sample_first_quad(args);                \
+		const changed change = {args, block, raw};                     \
                                                                                \
 		for (uint32_t q = threadIdx.x; q < quads;                      \
 		     q += FILTER_AHEAD * SAMPLE_THREADS) {                     \
@@ -253,14 +388,16 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 							       quad);          \
 				allowed[k] = raw ? 15                          \
 						 : sample_allowed(args, entry, \
-								  quad);       \
+								  quad) &      \
+							     15;               \
+				allowed[k] |= change.bits(quad) << 4;          \
 			}                                                      \
 			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
 					       k++)                            \
-				take_four_##name(                              \
-					sample_##name##_of(args, four[k],      \
-							   allowed[k]),        \
-					first + q + k * SAMPLE_THREADS, take); \
+				take_four_##name(args, four[k],                \
+						 first + q +                   \
+							 k * SAMPLE_THREADS,   \
+						 allowed[k], change, take);    \
 		}                                                              \
 	}                                                                      \
                                                                                \
@@ -271,14 +408,16 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		const filter_row row = block->row;                             \
 		uint64_t upper = 0, lower = 0;                                 \
                                                                                \
-		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (key < base)                                        \
-				return;                                        \
-			const uint64_t mass = filter_mass_of(&row, key);       \
+		each_key_##name(args, entry, block->raw, block,                \
+				[&](uint64_t key) {                            \
+					if (key < base)                        \
+						return;                        \
+					const uint64_t mass =                  \
+						filter_mass_of(&row, key);     \
                                                                                \
-			upper += filter_upper(mass);                           \
-			lower += filter_lower(mass);                           \
-		});                                                            \
+					upper += filter_upper(mass);           \
+					lower += filter_lower(mass);           \
+				});                                            \
 		end_sum(block, upper, lower);                                  \
 	}                                                                      \
                                                                                \
@@ -290,11 +429,12 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 		filter_clear(&block->buckets, threadIdx.x, SAMPLE_THREADS);    \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (filter_is_in(&search, key))                        \
-				filter_count(&search, &row, key,               \
-					     &block->buckets);                 \
-		});                                                            \
+		each_key_##name(                                               \
+			args, entry, block->raw, block, [&](uint64_t key) {    \
+				if (filter_is_in(&search, key))                \
+					filter_count(&search, &row, key,       \
+						     &block->buckets);         \
+			});                                                    \
 		end_level(block);                                              \
 	}                                                                      \
                                                                                \
@@ -306,10 +446,12 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		if (threadIdx.x == 0)                                          \
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (filter_is_in(&search, key))                        \
-				list_key(block, block->keys, FILTER_FEW, key); \
-		});                                                            \
+		each_key_##name(args, entry, block->raw, block,                \
+				[&](uint64_t key) {                            \
+					if (filter_is_in(&search, key))        \
+						list_key(block, block->keys,   \
+							 FILTER_FEW, key);     \
+				});                                            \
 		end_list(block);                                               \
 	}                                                                      \
                                                                                \
@@ -339,9 +481,11 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 	/* Writes the indices of what is kept; returns how many there are. */  \
 	static __device__ uint32_t keep_##name(const sample_args *args,        \
-					       uint32_t entry, uint64_t cut)   \
+					       uint32_t entry, uint64_t cut,   \
+					       const filter_block *block)      \
 	{                                                                      \
 		const uint32_t quads = sample_quads(args);                     \
+		const changed change = {args, block, 0};                       \
 		uint32_t before = 0;                                           \
                                                                                \
 		for (uint32_t q = 0; q < quads; q += SAMPLE_THREADS) {         \
@@ -350,12 +494,11 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			uint32_t kept = 0, n = 0, sum, place;                  \
                                                                                \
 			take_four_##name(                                      \
-				sample_##name##_of(                            \
-					args,                                  \
-					sample_##name##_load(args, entry,      \
-							     quad),            \
-					sample_allowed(args, entry, quad)),    \
-				quad, [&](uint64_t key) {                      \
+				args, sample_##name##_load(args, entry, quad), \
+				quad,                                          \
+				(sample_allowed(args, entry, quad) & 15) |     \
+					change.bits(quad) << 4,                \
+				change, [&](uint64_t key) {                    \
 					kept = kept << 1 | (key >= cut);       \
 					n += key >= cut;                       \
 				});                                            \
@@ -371,19 +514,21 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 	/* What an entry with a cut keeps: thread 0's. */                      \
 	static __device__ filter_kept kept_of_##name(                          \
-		const sample_args *args, uint32_t entry, uint64_t cut)         \
+		const sample_args *args, uint32_t entry, uint64_t cut,         \
+		const filter_block *block)                                     \
 	{                                                                      \
 		filter_kept kept = {SAMPLE_NO_TOKEN, 0};                       \
                                                                                \
 		if (args->filters.cuts) {                                      \
-			each_key_##name(args, entry, 0, [&](uint64_t key) {    \
-				if (key >= cut && key < kept.last)             \
-					kept.last = key;                       \
-			});                                                    \
+			each_key_##name(                                       \
+				args, entry, 0, block, [&](uint64_t key) {     \
+					if (key >= cut && key < kept.last)     \
+						kept.last = key;               \
+				});                                            \
 			kept.last = ~block_max(~kept.last);                    \
 		}                                                              \
 		if (args->filters.kept_counts)                                 \
-			kept.count = keep_##name(args, entry, cut);            \
+			kept.count = keep_##name(args, entry, cut, block);     \
 		return kept;                                                   \
 	}                                                                      \
                                                                                \
@@ -393,6 +538,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		filter_block *block, filter_kept *kept)                        \
 	{                                                                      \
 		sample_row look = *row;                                        \
+		const changed change = {args, block, 0};                       \
 		uint64_t first;                                                \
 		int is_all;                                                    \
                                                                                \
@@ -402,17 +548,19 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			 !logprob_needs_cut(args);                             \
 		look.inverse = is_all ? row->inverse : 0.0f;                   \
 		first = share_key(block_max(                                   \
-			best_of_##name<0>(args, &look, entry, 0).key));        \
+			best_of_##name<0>(args, &look, entry, 0, change)       \
+				.key));                                        \
 		if (is_all || philox_sample_token(first) < 0 ||                \
 		    (row->inverse == 0.0f && !logprob_needs_cut(args)))        \
 			return first;                                          \
 		begin_searches(row, first, block);                             \
 		row->cut = find_##name(args, entry, block);                    \
 		if (filter_is_asked(&args->filters))                           \
-			*kept = kept_of_##name(args, entry, row->cut);         \
+			*kept = kept_of_##name(args, entry, row->cut, block);  \
 		if (row->inverse == 0.0f)                                      \
 			return first;                                          \
-		return block_max(best_of_##name<1>(args, row, entry, 0).key);  \
+		return block_max(                                              \
+			best_of_##name<1>(args, row, entry, 0, change).key);   \
 	}                                                                      \
                                                                                \
 	static __device__ __forceinline__ void top_##name(                     \
@@ -427,10 +575,12 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		if (threadIdx.x == 0)                                          \
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, block->raw, [&](uint64_t key) {   \
-			if (key >= cut)                                        \
-				list_key(block, keys, LOGPROB_TOP_MAX, key);   \
-		});                                                            \
+		each_key_##name(                                               \
+			args, entry, block->raw, block, [&](uint64_t key) {    \
+				if (key >= cut)                                \
+					list_key(block, keys, LOGPROB_TOP_MAX, \
+						 key);                         \
+			});                                                    \
 		__syncthreads();                                               \
 		logprob_end_top(to, entry, of, keys, block->listed,            \
 				threadIdx.x, SAMPLE_THREADS);                  \
@@ -439,7 +589,7 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 	static __device__ __forceinline__ float logprob_##name(                \
 		const sample_args *args, uint32_t entry, const logprob *of,    \
-		int raw, int32_t v)                                            \
+		const filter_block *block, int32_t v)                          \
 	{                                                                      \
 		const uint32_t column = (uint32_t)v - args->first;             \
 		const type *logits =                                           \
@@ -447,11 +597,15 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
                                                                                \
 		if (v < 0 || column >= args->vocab)                            \
 			return logprob_none();                                 \
-		if (!raw && !sample_is_allowed(args, entry, (uint32_t)v))      \
+		float logit = sample_widen_##name(logits[column]);             \
+                                                                               \
+		if (!block->raw &&                                             \
+		    !sample_is_allowed(args, entry, (uint32_t)v))              \
 			return logprob_lowest();                               \
-		return logprob_of(                                             \
-			of, sample_key(sample_widen_##name(logits[column]),    \
-				       (uint32_t)v));                          \
+		if (!block->raw && block->is_changed)                          \
+			logit = changed_logit(&block->change, (uint32_t)v,     \
+					      logit);                          \
+		return logprob_of(of, sample_key(logit, (uint32_t)v));         \
 	}                                                                      \
                                                                                \
 	/* Writes the logprobs of an entry; its cut is 0 if it has none. */    \
@@ -475,12 +629,11 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 		of.ln = block->ln;                                             \
 		if (to->drawn && threadIdx.x == 0)                             \
 			to->drawn[entry] = logprob_##name(args, entry, &of,    \
-							  block->raw, token);  \
+							  block, token);       \
 		for (uint32_t i = threadIdx.x; i < to->n_ids;                  \
 		     i += SAMPLE_THREADS)                                      \
-			to->of_ids[at + i] =                                   \
-				logprob_##name(args, entry, &of, block->raw,   \
-					       to->ids[at + i]);               \
+			to->of_ids[at + i] = logprob_##name(                   \
+				args, entry, &of, block, to->ids[at + i]);     \
 		if (to->n_top)                                                 \
 			top_##name(args, to, entry, &of, block);               \
 	}                                                                      \
@@ -492,12 +645,13 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	{                                                                      \
 		uint64_t first = 0;                                            \
                                                                                \
-		if (cut && !args->allowed) {                                   \
+		if (cut && !args->allowed && !block->is_changed) {             \
 			first = block->first;                                  \
 		} else {                                                       \
-			each_key_##name(args, entry, 1, [&](uint64_t key) {    \
-				first = key > first ? key : first;             \
-			});                                                    \
+			each_key_##name(                                       \
+				args, entry, 1, block, [&](uint64_t key) {     \
+					first = key > first ? key : first;     \
+				});                                            \
 			first = share_key(block_max(first));                   \
 		}                                                              \
 		begin_raw(first, block);                                       \
@@ -541,6 +695,8 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 			if (!found)                                            \
 				continue;                                      \
 			sample_row row = *found;                               \
+			row.valid &=                                           \
+				begin_change(&args, i, row.index, &block);     \
 			if (row.valid)                                         \
 				best = filtered_##name(&args, &row, i, &block, \
 						       &kept);                 \
@@ -555,8 +711,26 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 				all_logprobs_##name(&args, i, row.cut, best,   \
 						    &block);                   \
 		}                                                              \
-		if (args.table.control)                                        \
+		if (args.change.notes)                                         \
+			end_notes(&args);                                      \
+		else if (args.table.control)                                   \
 			end_launch(args.table.control);                        \
 	}
 SAMPLE_LIST(FILTER_KERNEL)
 #undef FILTER_KERNEL
+
+/* --- histories ------------------------------------------------------------ */
+
+extern "C" __global__ void philox_kernel_sample_note(
+	__grid_constant__ const sample_note_args args)
+{
+	const uint64_t all = args.list.n * args.n;
+
+	for (uint64_t i = thread_number(); i < all; i += thread_count()) {
+		const uint64_t entry = i / args.n;
+		const uint32_t k = (uint32_t)(i - entry * args.n);
+
+		if (k < change_note_count(&args, entry))
+			change_note_given(&args, entry, k);
+	}
+}

@@ -4,6 +4,7 @@
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
 #include "lib/rows/rows.h"
+#include "lib/sample/change.h"
 #include "lib/sample/host.h"
 
 struct simd_columns sample_columns(const struct sample_args *args,
@@ -104,3 +105,14 @@ uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
 DEFINE_TWICE(DEFINE_SAMPLE, sample_f32, f32, float)
 DEFINE_TWICE(DEFINE_SAMPLE, sample_bf16, bf16, uint16_t)
 DEFINE_TWICE(DEFINE_SAMPLE, sample_f16, f16, uint16_t)
+
+/* --- histories ------------------------------------------------------------ */
+
+void run_sample_note(const void *pointer)
+{
+	const struct sample_note_args *args = pointer;
+
+	for (uint64_t i = 0; i < args->list.n; i++)
+		for (uint32_t k = 0; k < change_note_count(args, i); k++)
+			change_note_given(args, i, k);
+}

@@ -6,6 +6,8 @@
 #include "lib/base/float_mode.h"
 #include "lib/dist/dist.h"
 #include "lib/rows/rows.h"
+#include "lib/sample/change.h"
+#include "lib/sample/changes.h"
 #include "lib/sample/logprob.h"
 
 /* The sizes of the structs' first versions. */
@@ -290,7 +292,7 @@ static enum philox_status check_sample_arrays(
 }
 
 static enum philox_status sample_check(const struct philox_sample_desc *sample,
-				       uint64_t n)
+				       uint64_t n, uint64_t rows)
 {
 	enum philox_status status = check_dtype(sample);
 
@@ -307,6 +309,8 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 	if (status == PHILOX_OK)
 		status =
 			check_logprobs("raw_logprobs", sample->raw_logprobs, n);
+	if (status == PHILOX_OK)
+		status = changes_check(sample, n, rows);
 	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
@@ -426,6 +430,7 @@ static void add_arrays(struct rows_arrays *arrays,
 	add_filters(arrays, &args->filters, n);
 	add_logprobs(arrays, &processed_names, &args->logprobs, n);
 	add_logprobs(arrays, &raw_names, &args->raw, n);
+	changes_add_arrays(arrays, &args->change, n, args->table.count);
 	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
 	rows_arrays_written(arrays, "sample: keys", args->keys, n,
@@ -485,6 +490,8 @@ static void set_args(struct sample_args *args,
 	set_filters(&args->filters, sample);
 	set_logprobs(&args->logprobs, sample->logprobs);
 	set_logprobs(&args->raw, sample->raw_logprobs);
+	changes_set(&args->change, sample);
+	args->change.notes = sample->penalties && sample->tokens && args->words;
 }
 
 /*
@@ -508,7 +515,8 @@ static struct kernel_call make_call(struct sample_args *args,
 				    const struct kernel_arrays *of_caller)
 {
 	const int filters = sample->filters || logprob_needs_cut(args) ||
-			    logprob_are_wanted(&args->raw);
+			    logprob_are_wanted(&args->raw) ||
+			    change_is_asked(args);
 
 	args->parts = count_parts(args, filters);
 	return (struct kernel_call){
@@ -529,7 +537,8 @@ static enum philox_status prepare(const struct philox_sample_desc *sample,
 				  struct rows_arrays *arrays,
 				  struct kernel_call *call)
 {
-	enum philox_status status = sample_check(sample, args->list.n);
+	enum philox_status status =
+		sample_check(sample, args->list.n, args->table.count);
 
 	if (status != PHILOX_OK)
 		return status;

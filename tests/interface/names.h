@@ -43,6 +43,13 @@ extern float *uniforms;
 extern const uint32_t *on_device, *slot_of_entry, *step_of_entry, *kept;
 extern uint32_t row, k;
 
+/* penalties.h */
+extern struct philox_device *device;
+extern struct philox_row_list slot;
+extern struct philox_token_list prompt;
+extern uint32_t *counts, *seen, vocab;
+extern const float *of_entry;
+
 /* runner.h */
 extern struct philox_runner *runner;
 extern struct philox_runner_desc runner_options;

@@ -15,8 +15,9 @@ nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm; CUOBJDUMP names the first.
 Machine code: no kernel has local memory, and MUFU, the unit of approximations,
 does only what nvcc itself begins exact sequences with: RSQ where the PTX has a
 rounded square root (or our seed of one), RCP where it has a rounded reciprocal
-or a division of integers, RSQ64H and RCP64H where it has one in f64. Flushing
-is in those sequences only, too. Everything else of MUFU is an approximation.
+or a division of integers, RSQ64H and RCP64H where it has one in f64; and RSQ of
+a NaN, which makes the NaN of a rounded division. Flushing is in those sequences
+only, too. Everything else of MUFU is an approximation.
 """
 import collections
 import os
@@ -89,6 +90,14 @@ BEGINS = {
 FLUSHES = r"(?:sqrt|rcp|div)\.rn\.f(?:32|64)|" + INTEGER_DIVISION
 
 
+def is_exact(instruction, operations):
+    """Whether a MUFU begins an exact sequence, or makes a division's NaN."""
+    unit = instruction.op.split(".")[1]
+    if unit == "RSQ" and instruction.operands.endswith(", -QNAN"):
+        return has(operations, r"div\.rn\.f32")
+    return unit in BEGINS and has(operations, BEGINS[unit])
+
+
 def code_faults(function, operations):
     for instruction in function.code:
         where = (f"{function.arch} {function.name} {instruction.address:#x}: "
@@ -96,8 +105,7 @@ def code_faults(function, operations):
         parts = instruction.op.split(".")
         if parts[0] in ("LDL", "STL"):
             yield where + ": local memory"
-        elif parts[0] == "MUFU" and not (
-                parts[1] in BEGINS and has(operations, BEGINS[parts[1]])):
+        elif parts[0] == "MUFU" and not is_exact(instruction, operations):
             yield where + ": an approximation"
         elif "FTZ" in parts and not has(operations, FLUSHES):
             yield where + ": flushes"

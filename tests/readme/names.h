@@ -45,7 +45,10 @@ extern int32_t *tokens, *top;
 extern float *logprobs, *of_top;
 extern const uint32_t *grammar, *row_of_entry, *step_of_entry, *kept;
 extern const float *of_entry;
-extern uint32_t n_requests, k;
+extern uint32_t n_requests, k, n_rows, *counts, *seen;
+extern struct philox_device *device;
+extern struct philox_row_list one;
+extern struct philox_token_list prompt;
 
 /* doc/runners.md */
 extern struct philox_pool *pool;

@@ -5,10 +5,10 @@
  * each other. A refusal names the two, and queues nothing.
  */
 #include <stdio.h>
-#include <philox/rows.h>
+#include <philox/penalties.h>
 #include "tests/support/support.h"
 
-enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024, PARTS = 27 };
+enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024, PARTS = 35 };
 enum { IDS = 2, TOP = 3 };
 
 struct scene {
@@ -17,6 +17,9 @@ struct scene {
 	struct philox_state *states;
 	struct philox_row_list list;
 	struct philox_logprob_desc logprobs, raw;
+	struct philox_history history;
+	struct philox_penalty_desc penalties;
+	struct philox_bias_desc bias;
 	struct philox_sample_desc sample;
 	struct philox_row_fill_desc fill;
 	struct philox_seed_list slots;
@@ -41,6 +44,29 @@ static struct philox_logprob_desc logprobs_at(const struct scene *s,
 		.n_top = TOP};
 }
 
+static void make_changes(struct scene *s)
+{
+	s->history = (struct philox_history){.size = sizeof(s->history),
+					     .counts = part(s, 27),
+					     .counts_pitch = VOCAB,
+					     .seen = part(s, 28),
+					     .seen_pitch = 1,
+					     .rows = ROWS,
+					     .vocab = VOCAB};
+	s->penalties =
+		(struct philox_penalty_desc){.size = sizeof(s->penalties),
+					     .history = &s->history,
+					     .repetitions = part(s, 29),
+					     .frequencies = part(s, 30),
+					     .presences = part(s, 31),
+					     .drafts = part(s, 32),
+					     .n_drafts = 1};
+	s->bias = (struct philox_bias_desc){.size = sizeof(s->bias),
+					    .ids = part(s, 33),
+					    .biases = part(s, 34),
+					    .count = 1};
+}
+
 static void open_scene(struct fixture *f, struct scene *s)
 {
 	const struct philox_rows_desc options = {
@@ -52,6 +78,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 	OK(philox_memory_set(f->device, f->stream, s->memory, 0, PARTS * PART));
 	s->logprobs = logprobs_at(s, 17);
 	s->raw = logprobs_at(s, 22);
+	make_changes(s);
 	s->list = (struct philox_row_list){.size = sizeof(s->list),
 					   .indices = part(s, 0),
 					   .mask = part(s, 1),
@@ -75,6 +102,8 @@ static void open_scene(struct fixture *f, struct scene *s)
 						.kept_pitch = 1,
 						.logprobs = &s->logprobs,
 						.raw_logprobs = &s->raw,
+						.bias = &s->bias,
+						.penalties = &s->penalties,
 						.tokens = part(s, 5),
 						.keys = part(s, 6),
 						.flags = PHILOX_ROWS_KEEP};
@@ -136,7 +165,15 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 		     {13, "sample: min_ps/sample: tokens"},
 		     {14, "sample: cuts/sample: tokens"},
 		     {15, "sample: kept_counts/sample: tokens"},
-		     {16, "sample: kept/sample: tokens"}};
+		     {16, "sample: kept/sample: tokens"},
+		     {27, "history: counts/sample: tokens"},
+		     {28, "history: seen/sample: tokens"},
+		     {29, "penalties: repetitions/sample: tokens"},
+		     {30, "penalties: frequencies/sample: tokens"},
+		     {31, "penalties: presences/sample: tokens"},
+		     {32, "penalties: drafts/sample: tokens"},
+		     {33, "bias: ids/sample: tokens"},
+		     {34, "bias: biases/sample: tokens"}};
 	struct scene good, bad;
 
 	open_scene(f, &good);
@@ -194,6 +231,43 @@ PROMISE(rows_overlap, of_logprobs_is_refused_by_name)
 		bad.sample.tokens = array + ROWS * cases[i].n;
 		OK(ROWS_SAMPLED(bad));
 	}
+}
+
+/* A history is written by samples that note tokens, and by its own function. */
+PROMISE(rows_overlap, of_a_history_is_refused_by_name)
+{
+	struct scene s;
+	struct philox_token_list tokens = {
+		.size = sizeof(tokens), .pitch = 2, .count = 2};
+
+	open_scene(f, &s);
+	s.history.seen = part(&s, 29); /* it is read only */
+	OK(ROWS_SAMPLED(s));
+	s.list.steps = NULL;
+	s.sample.flags = 0;
+	REFUSES(ROWS_SAMPLED(s), "penalties: repetitions/history: seen");
+	s.history.seen = part(&s, 28);
+	s.history.counts = part(&s, 3);
+	REFUSES(ROWS_SAMPLED(s), "sample: logits/history: counts");
+	s.history.counts = part(&s, 27);
+	OK(ROWS_SAMPLED(s));
+	tokens.tokens = part(&s, 27);
+	REFUSES(philox_history_add(f->device, f->stream, &s.history, &s.list,
+				   &tokens),
+		"tokens: tokens/history: counts");
+	tokens.tokens = part(&s, 5);
+	tokens.counts = part(&s, 28);
+	REFUSES(philox_history_add(f->device, f->stream, &s.history, &s.list,
+				   &tokens),
+		"tokens: counts/history: seen");
+	tokens.counts = part(&s, 6);
+	s.list.mask = part(&s, 28);
+	REFUSES(philox_history_add(f->device, f->stream, &s.history, &s.list,
+				   &tokens),
+		"history: seen/list: mask");
+	s.list.mask = part(&s, 1);
+	OK(philox_history_add(f->device, f->stream, &s.history, &s.list,
+			      &tokens));
 }
 
 /* The last byte counts; the next may be another array's. */

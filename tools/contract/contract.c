@@ -34,9 +34,10 @@ const struct contract_check *const contract_tables[] = {
 	contract_device,        contract_arrays,  contract_space,
 	contract_capture,       contract_replay,  contract_conditional,
 	contract_numbers,       contract_layouts, contract_rows,
-	contract_tokens,        contract_filters, contract_graph,
-	contract_detect,        contract_bodies,  contract_runner,
-	contract_runner_inputs, contract_mesh,    NULL};
+	contract_tokens,        contract_filters, contract_penalties,
+	contract_graph,         contract_detect,  contract_bodies,
+	contract_runner,        contract_runner_inputs,
+	contract_mesh,          NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

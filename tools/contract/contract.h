@@ -71,6 +71,7 @@ extern const struct contract_check contract_runner_inputs[];
 extern const struct contract_check contract_rows[];
 extern const struct contract_check contract_tokens[];
 extern const struct contract_check contract_filters[];
+extern const struct contract_check contract_penalties[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];

@@ -26,7 +26,7 @@ import os
 import re
 import sys
 
-MOST_HEADERS = 18
+MOST_HEADERS = 19
 MARKS = ["Returns ", "Errors:", "During capture:", "Threads:"]
 # Beginnings of functions that are not called by their first parameter, and why
 HANDLE = "its handle is plain data, and the first parameter owns it"
@@ -45,6 +45,7 @@ OTHER_NAMES = {
     "philox_plan_": "the plan is a text that a runner writes and reads",
     "philox_outputs_": "all outputs of a runner, and the file of them",
     "philox_rng_fill": "the generator of numbers is a value, third",
+    "philox_history_": "the history is a value, third",
     "philox_sample_": "the sampler has no object; the suffix says its states",
 }
 # Functions with a stream elsewhere, and why
@@ -55,6 +56,7 @@ OTHER_STREAMS = {
 VALUE = "a value that callers build and pass on"
 OTHER_STRUCTS = {
     "philox_mesh": VALUE, "philox_row_list": VALUE, "philox_seed_list": VALUE,
+    "philox_history": VALUE, "philox_token_list": VALUE,
     "philox_call": "what goes in and what comes out of one call",
     "philox_nested_call": "the same, of a call within a body",
     "philox_context_report": "findings, not counts",

@@ -114,6 +114,16 @@ SIMULATED_ATOMIC static T atomicMin(T *to, U value)
 	return before;
 }
 
+template <typename T, typename U>
+SIMULATED_ATOMIC static T atomicOr(T *to, U value)
+{
+	T before = *to;
+
+	*to |= (T)value;
+	simulated_fence();
+	return before;
+}
+
 /* --- arithmetic ----------------------------------------------------------- */
 
 static inline int __ffs(int bits)
@@ -144,6 +154,11 @@ static inline double __dsqrt_rn(double x)
 static inline float __frcp_rn(float x)
 {
 	return 1.0f / x;
+}
+
+static inline float __fdiv_rn(float x, float y)
+{
+	return x / y;
 }
 
 static inline unsigned __umulhi(unsigned a, unsigned b)

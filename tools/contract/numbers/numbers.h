@@ -10,7 +10,7 @@
 
 #include "tools/contract/contract.h"
 
-enum { SITE_ROWS = 64, SITE_MEMORY_MAX = 24 };
+enum { SITE_ROWS = 64, SITE_MEMORY_MAX = 32 };
 
 /* One device with a table of SITE_ROWS rows, and the bytes read back from it. */
 struct site {
