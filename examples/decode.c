@@ -5,14 +5,16 @@
  * positions at once, with the draws that four rounds would have made, and keeps
  * as many as a draft had guessed, and one more; how many, only the device
  * knows. A round is one captured graph, which reads the parameters of each
- * request: a seed, a temperature, top-k and top-p. The tokens of each request,
- * and their logprobs, are those of decoding it alone, token by token.
+ * request: a seed, a temperature, top-k, top-p and penalties. A grammar says
+ * which tokens may follow another, so each position has a mask. The tokens of
+ * each request, and their logprobs, are those of decoding it alone, token by
+ * token.
  */
 #include <string.h>
 #include "try.h"
 
 enum { REQUESTS = 6, SLOTS = 3, STEPS = 4, ENTRIES = SLOTS * STEPS };
-enum { VOCAB = 8, LENGTH = 20, ROOM = LENGTH + STEPS };
+enum { VOCAB = 8, LENGTH = 20, ROOM = LENGTH + STEPS, NONE = -1 };
 
 /* What a request gets. */
 struct token {
@@ -28,7 +30,12 @@ struct shared {
 	uint32_t slot_of[ENTRIES], step_of[ENTRIES];
 	uint8_t entry_runs[ENTRIES], slot_runs[SLOTS];
 	float temperature[ENTRIES], top_p[ENTRIES];
+	float repetition[ENTRIES], presence[ENTRIES];
 	uint32_t top_k[ENTRIES];
+	uint32_t allowed[ENTRIES];      /* by the token before */
+	int32_t drafts[ENTRIES][STEPS]; /* before a position, or NONE */
+	uint32_t counts[SLOTS][VOCAB];  /* what a slot has had */
+	uint32_t seen[SLOTS];
 	uint32_t kept[SLOTS];
 	int32_t request[SLOTS], length[SLOTS];
 	struct token out[SLOTS][ROOM];
@@ -40,31 +47,56 @@ static float score(int request, int position, int token)
 	return (float)((request * 7 + position * 3 + token * 5) % VOCAB) / 2;
 }
 
-static int32_t best(const float *logits)
+/* The tokens that may follow another, or begin: bit v is that of token v. */
+static uint32_t grammar(int32_t before)
 {
-	int token = 0;
+	return before == NONE ? 0xff
+			      : 0xff & ~(1u << before | 1u << before / 2);
+}
 
-	for (int v = 1; v < VOCAB; v++)
-		if (logits[v] > logits[token])
+/* A draft's guess: the likeliest token that is allowed. */
+static int32_t guess(const float *logits, uint32_t allowed)
+{
+	int32_t token = NONE;
+
+	for (int v = 0; v < VOCAB; v++)
+		if (allowed >> v & 1 &&
+		    (token == NONE || logits[v] > logits[token]))
 			token = v;
 	return token;
+}
+
+static int32_t last_token(const struct shared *on, uint32_t slot)
+{
+	return on->length[slot] ? on->out[slot][on->length[slot] - 1].id : NONE;
+}
+
+/* Position `step` after what a slot has, if the draft has guessed so far. */
+static void run_position(struct shared *on, uint32_t slot, int step)
+{
+	const uint32_t i = slot * STEPS + (uint32_t)step;
+	const int32_t *before = on->drafts[i];
+
+	for (int v = 0; v < VOCAB; v++)
+		on->logits[i][v] =
+			score(on->request[slot], on->length[slot] + step, v);
+	on->allowed[i] =
+		grammar(step ? before[step - 1] : last_token(on, slot));
+	for (int k = step + 1; k < STEPS; k++) /* of the positions after it */
+		on->drafts[slot * STEPS + (uint32_t)k][step] =
+			guess(on->logits[i], on->allowed[i]);
 }
 
 static void run_model(const void *args)
 {
 	struct shared *on = *(struct shared *const *)args;
 
-	for (int i = 0; i < ENTRIES; i++) {
-		uint32_t slot = on->slot_of[i], step = on->step_of[i];
-
-		for (int v = 0; v < VOCAB; v++)
-			on->logits[i][v] =
-				score(on->request[slot],
-				      on->length[slot] + (int)step, v);
-	}
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		for (int step = 0; step < STEPS; step++)
+			run_position(on, slot, step);
 }
 
-/* The draft guessed the likeliest tokens: a wrong guess ends what is kept. */
+/* A wrong guess ends what is kept. */
 static void verify(const void *args)
 {
 	struct shared *on = *(struct shared *const *)args;
@@ -78,14 +110,39 @@ static void verify(const void *args)
 			on->out[slot][on->length[slot]++] =
 				(struct token){on->tokens[i], on->logprobs[i]};
 			kept++;
-		} while (on->tokens[i] == best(on->logits[i]) && ++i < end);
+		} while (on->tokens[i] ==
+				 guess(on->logits[i], on->allowed[i]) &&
+			 ++i < end);
 		on->kept[slot] = (uint32_t)kept;
 	}
 }
 
+/* Which tokens the slots have had. */
+static struct philox_history history_of(struct shared *on)
+{
+	return (struct philox_history){.size = sizeof(struct philox_history),
+				       .counts = on->counts[0],
+				       .counts_pitch = VOCAB,
+				       .seen = on->seen,
+				       .seen_pitch = 1,
+				       .rows = SLOTS,
+				       .vocab = VOCAB};
+}
+
+static struct philox_penalty_desc penalties_of(
+	const struct shared *on, const struct philox_history *history)
+{
+	return (struct philox_penalty_desc){
+		.size = sizeof(struct philox_penalty_desc),
+		.history = history,
+		.repetitions = on->repetition,
+		.presences = on->presence};
+}
+
 /* A token for each of some entries, by the parameters of its request. */
 static struct philox_sample_desc sample_of(
-	struct shared *on, const struct philox_logprob_desc *logprobs)
+	struct shared *on, const struct philox_penalty_desc *penalties,
+	const struct philox_logprob_desc *logprobs)
 {
 	return (struct philox_sample_desc){
 		.size = sizeof(struct philox_sample_desc),
@@ -94,6 +151,9 @@ static struct philox_sample_desc sample_of(
 		.vocab = VOCAB,
 		.pitch = VOCAB,
 		.temperatures = on->temperature,
+		.allowed = on->allowed,
+		.allowed_pitch = 1,
+		.penalties = penalties,
 		.filters = PHILOX_FILTER_TOP_K | PHILOX_FILTER_TOP_P,
 		.filter_order = PHILOX_FILTER_ORDER_KPM,
 		.top_ks = on->top_k,
@@ -117,9 +177,18 @@ static struct philox_graph *capture(struct philox_context *context,
 		.size = sizeof(slots), .mask = on->slot_runs, .count = SLOTS};
 	const struct philox_logprob_desc logprobs = {.size = sizeof(logprobs),
 						     .drawn = on->logprobs};
-	struct philox_sample_desc sample = sample_of(on, &logprobs);
+	const struct philox_history history = history_of(on);
+	const struct philox_token_list kept = {.size = sizeof(kept),
+					       .tokens = on->tokens,
+					       .pitch = STEPS,
+					       .counts = on->kept,
+					       .count = STEPS};
+	struct philox_penalty_desc penalties = penalties_of(on, &history);
+	struct philox_sample_desc sample = sample_of(on, &penalties, &logprobs);
 	struct philox_graph *graph;
 
+	penalties.drafts = on->drafts[0];
+	penalties.n_drafts = STEPS;
 	sample.flags = PHILOX_ROWS_KEEP;
 	TRY(philox_capture_begin(context, stream));
 	TRY(philox_stream_launch_host(device, stream, run_model, &on,
@@ -127,11 +196,12 @@ static struct philox_graph *capture(struct philox_context *context,
 	TRY(philox_sample_rows(rows, stream, &drafts, &sample));
 	TRY(philox_stream_launch_host(device, stream, verify, &on, sizeof(on)));
 	TRY(philox_rows_advance_by(rows, stream, &slots, 4, on->kept));
+	TRY(philox_history_add(device, stream, &history, &slots, &kept));
 	TRY(philox_capture_end(context, stream, &graph));
 	return graph;
 }
 
-/* A request gets a slot, whose row begins with the request's own seed. */
+/* A request gets a slot, whose row begins with its seed and no tokens. */
 static void seat(struct philox_rows *rows, philox_stream stream,
 		 struct shared *on, uint32_t slot, int request)
 {
@@ -141,11 +211,15 @@ static void seat(struct philox_rows *rows, philox_stream stream,
 	on->request[slot] = request;
 	on->length[slot] = 0;
 	on->slot_runs[slot] = 1;
+	on->seen[slot] = 0;
+	memset(on->counts[slot], 0, sizeof(on->counts[slot]));
 	for (uint32_t i = slot * STEPS; i < (slot + 1) * STEPS; i++) {
 		on->entry_runs[i] = 1;
 		on->temperature[i] = 0.5f + 0.1f * (float)request;
 		on->top_k[i] = request % 2 ? 5 : 0; /* 0: all */
 		on->top_p[i] = 1 - 0.05f * (float)request;
+		on->repetition[i] = 1 + 0.1f * (float)(request % 3);
+		on->presence[i] = 0.2f * (float)request;
 	}
 }
 
@@ -190,12 +264,17 @@ static void decode_alone(struct philox_device *device, struct philox_rows *rows,
 					      .count = 1};
 	const struct philox_logprob_desc logprobs = {.size = sizeof(logprobs),
 						     .drawn = on->logprobs};
-	const struct philox_sample_desc sample = sample_of(on, &logprobs);
+	const struct philox_history history = history_of(on);
+	const struct philox_penalty_desc penalties = penalties_of(on, &history);
+	const struct philox_sample_desc sample =
+		sample_of(on, &penalties, &logprobs);
 
 	seat(rows, stream, on, 0, request);
 	for (int position = 0; position < LENGTH; position++) {
 		for (int v = 0; v < VOCAB; v++)
 			on->logits[0][v] = score(request, position, v);
+		on->allowed[0] =
+			grammar(position ? out[position - 1].id : NONE);
 		TRY(philox_sample_rows(rows, stream, &first, &sample));
 		TRY(philox_stream_synchronize(device, stream));
 		out[position] = (struct token){on->tokens[0], on->logprobs[0]};
@@ -227,6 +306,8 @@ int main(void)
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		on->slot_of[i] = i / STEPS;
 		on->step_of[i] = i % STEPS;
+		for (uint32_t k = 0; k < STEPS; k++)
+			on->drafts[i][k] = NONE;
 	}
 
 	round = capture(context, rows, stream, on);
