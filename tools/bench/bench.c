@@ -74,8 +74,11 @@ static const struct part parts[] = {
 	 "  on these softmax(), cumsum() and multinomial(). rows/logprobs/NxV: a\n"
 	 "  token, its raw logprob and those of the first 20; token: without; its\n"
 	 "  own: without the first; torch: log_softmax(), topk(), multinomial() and\n"
-	 "  gather(). rows/greedy/NxV: beside the maximum of the same bytes. On a\n"
-	 "  CPU all but torch, with --threads, run on one thread.\n",
+	 "  gather(). rows/penalised/NxV: a token with 20 biases and with penalties\n"
+	 "  for 500 tokens, which is noted; token: without; torch: scatter_add(),\n"
+	 "  where(), softmax() and multinomial(). rows/greedy/NxV: beside the\n"
+	 "  maximum of the same bytes. On a CPU all but torch, with --threads, run\n"
+	 "  on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "tools/bench/bench.h"
 #include "tools/cli/cli.h"
 
@@ -15,34 +16,24 @@
 #define ROWS      4096
 #define VOCAB     128256 /* of Llama 3 */
 #define QUICK_MAX 1000   /* columns */
-#define TOP       20     /* tokens of an entry that have logprobs */
+#define TOP       20     /* tokens of an entry that have logprobs, or biases */
+#define SEEN      500    /* that a row has had */
 
-struct shape {
-	const char *what;
-	uint32_t n, columns;
-};
-
-static const struct shape draws[] = {{"draw", ROWS, 1}, {"draw", ROWS, 1024}};
-static const struct shape tokens[] = {
-	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
-static const struct shape filtered[] = {{"filtered", 1, VOCAB},
-					{"filtered", 64, VOCAB}};
-static const struct shape logprobs[] = {{"logprobs", 1, VOCAB},
-					{"logprobs", 64, VOCAB}};
-static const struct shape greedies[] = {{"greedy", 1, VOCAB},
-					{"greedy", 64, VOCAB}};
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
+#define N(array)  (sizeof(array) / sizeof((array)[0]))
 
 struct rows_bench {
 	struct bench *bench;
 	struct philox_rows *rows;
+	struct philox_rows *slots; /* as many as entries, for a history */
 	struct philox_row_list list;
 	uint32_t columns;
 	void *values; /* drawn, or logits: f32 */
 	void *tokens;
-	void *words;         /* as many, of a fill to compare with */
-	void *top;           /* the first tokens of each entry */
+	void *words;         /* as many, of a fill to compare with; counts */
+	void *top;           /* the first tokens of each entry; with biases */
+	void *biases;        /* of TOP tokens of each entry */
+	void *seen;          /* bits of each entry's tokens */
+	void *had;           /* SEEN tokens of each entry */
 	struct torch *torch; /* NULL: missing, and why is in note */
 	char note[RACE_NOTE_MAX];
 };
@@ -146,6 +137,39 @@ static enum philox_status first_tokens(void *user)
 
 	sample.raw_logprobs = &raw;
 	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
+}
+
+static struct philox_history history_of(const struct rows_bench *of)
+{
+	return (struct philox_history){.size = sizeof(struct philox_history),
+				       .counts = of->words,
+				       .counts_pitch = of->columns,
+				       .seen = of->seen,
+				       .seen_pitch = (of->columns + 31) / 32,
+				       .rows = of->list.count,
+				       .vocab = of->columns};
+}
+
+/* As penalised() of tools/bench/peers/pytorch.py. */
+static enum philox_status penalise(void *user)
+{
+	const struct rows_bench *of = user;
+	const struct philox_history history = history_of(of);
+	const struct philox_penalty_desc penalties = {.size = sizeof(penalties),
+						      .history = &history,
+						      .repetition = 1.1,
+						      .frequency = 0.1,
+						      .presence = 0.2};
+	const struct philox_bias_desc bias = {.size = sizeof(bias),
+					      .ids = of->top,
+					      .biases = of->biases,
+					      .count = TOP};
+	struct philox_sample_desc sample = describe(of, 0.8);
+
+	sample.bias = &bias;
+	sample.penalties = &penalties;
+	return philox_sample_rows(of->slots, of->bench->stream, &of->list,
 				  &sample);
 }
 
@@ -292,6 +316,12 @@ static int top_torch(struct racer *racer, int times, struct race_time *time)
 	return ask_torch(racer, "logprobs", times, time);
 }
 
+static int penalise_torch(struct racer *racer, int times,
+			  struct race_time *time)
+{
+	return ask_torch(racer, "penalised", times, time);
+}
+
 /* The first racer is ours; a row for each of the others. */
 static int race_rows(const struct rows_bench *of, const char *name,
 		     struct racer *racers, size_t count)
@@ -305,7 +335,8 @@ static int race_rows(const struct rows_bench *of, const char *name,
 		const struct racer *peer = &racers[i];
 		int is_torch = peer->run == sample_torch ||
 			       peer->run == filter_torch ||
-			       peer->run == top_torch;
+			       peer->run == top_torch ||
+			       peer->run == penalise_torch;
 		struct bench_row row = {
 			.name = name,
 			.value = racers[0].median.whole,
@@ -388,6 +419,74 @@ static int race_logprobs(struct rows_bench *of, const char *name)
 	return race_rows(of, name, racers, N(racers));
 }
 
+/* SEEN random tokens of each entry, and a bias for TOP others. */
+static int make_changes(const struct rows_bench *of)
+{
+	const struct philox_history history = history_of(of);
+	const struct philox_token_list had = {.size = sizeof(had),
+					      .tokens = of->had,
+					      .pitch = SEEN,
+					      .count = SEEN};
+	struct philox_device *device = of->bench->device;
+	philox_stream stream = of->bench->stream;
+	const uint32_t n = of->list.count;
+	const struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.dist = PHILOX_DIST_INTEGERS,
+		.dtype = PHILOX_DTYPE_I32,
+		.span = philox_span_elements(0, (uint64_t)n * SEEN),
+		.to = of->columns - 1,
+		.out = of->had};
+	const struct philox_rng rng = {{2, 0}, NULL};
+	int32_t *ids = malloc(n * TOP * sizeof(*ids));
+	int failed = -1;
+
+	if (!ids)
+		return complain("bench", "no memory"), -1;
+	for (uint32_t i = 0; i < n * TOP; i++)
+		ids[i] = (int32_t)(i % TOP * (of->columns / TOP));
+	if (!bench_try("ids", philox_memory_copy(device, stream, of->top, ids,
+						 n * TOP * sizeof(*ids))) &&
+	    !bench_try("biases", philox_memory_set(device, stream, of->biases,
+						   0, n * TOP * 4)) &&
+	    !bench_try("counts",
+		       philox_memory_set(device, stream, of->words, 0,
+					 (size_t)n * of->columns * 4)) &&
+	    !bench_try("seen", philox_memory_set(device, stream, of->seen, 0,
+						 n * history.seen_pitch * 4)) &&
+	    !bench_try("tokens", philox_rng_fill(device, stream, rng, &fill)) &&
+	    !bench_try("history", philox_history_add(device, stream, &history,
+						     NULL, &had)) &&
+	    !bench_try("synchronize",
+		       philox_stream_synchronize(device, stream)))
+		failed = 0;
+	free(ids);
+	return failed;
+}
+
+static int race_penalised(struct rows_bench *of, const char *name)
+{
+	const struct philox_rows_desc options = {.size = sizeof(options),
+						 .name = "slots",
+						 .count = of->list.count};
+	struct entry ours = {of, penalise}, all = {of, warm};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "token", .run = run_entry, .of = &all},
+		{.name = "torch", .run = penalise_torch, .of = &ours}};
+	int failed;
+
+	if (!of->torch)
+		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
+	if (make_logits(of) || make_changes(of) ||
+	    bench_try("slots", philox_rows_create(of->bench->context, &options,
+						  &of->slots)))
+		return -1;
+	failed = race_rows(of, name, racers, N(racers));
+	philox_rows_destroy(of->slots);
+	return failed;
+}
+
 static int race_greedy(struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, greedy}, peer = {of, maximum};
@@ -401,6 +500,24 @@ static int race_greedy(struct rows_bench *of, const char *name)
 }
 
 /* --- the part ------------------------------------------------------------- */
+
+static const struct shape {
+	const char *what;
+	uint32_t n, columns;
+	int (*race)(struct rows_bench *of, const char *name);
+} shapes[] = {{"draw", ROWS, 1, race_draws},
+	      {"draw", ROWS, 1024, race_draws},
+	      {"token", 1, VOCAB, race_tokens},
+	      {"token", 8, VOCAB, race_tokens},
+	      {"token", 64, VOCAB, race_tokens},
+	      {"filtered", 1, VOCAB, race_filtered},
+	      {"filtered", 64, VOCAB, race_filtered},
+	      {"penalised", 1, VOCAB, race_penalised},
+	      {"penalised", 64, VOCAB, race_penalised},
+	      {"logprobs", 1, VOCAB, race_logprobs},
+	      {"logprobs", 64, VOCAB, race_logprobs},
+	      {"greedy", 1, VOCAB, race_greedy},
+	      {"greedy", 64, VOCAB, race_greedy}};
 
 static uint32_t columns_of(const struct bench *bench, const struct shape *shape)
 {
@@ -417,11 +534,42 @@ static int shape_is_wanted(const struct bench *bench, const struct shape *shape,
 	return bench_wants(bench, name);
 }
 
-static int measure_shape(struct rows_bench *of, const struct shape *shape,
-			 int (*race_shape)(struct rows_bench *, const char *))
+/* All memory of a shape, as far as there is any. */
+static int take_memory(struct rows_bench *of)
 {
 	struct philox_device *device = of->bench->device;
-	int failed = -1;
+	const size_t n = of->list.count, all = n * of->columns * 4;
+
+	return bench_try("values",
+			 philox_memory_alloc(device, all, &of->values)) ||
+	       bench_try("words",
+			 philox_memory_alloc(device, all, &of->words)) ||
+	       bench_try("tokens",
+			 philox_memory_alloc(device, n * 4, &of->tokens)) ||
+	       bench_try("top",
+			 philox_memory_alloc(device, n * TOP * 4, &of->top)) ||
+	       bench_try("biases", philox_memory_alloc(device, n * TOP * 4,
+						       &of->biases)) ||
+	       bench_try("seen", philox_memory_alloc(device, all / 32 + n * 4,
+						     &of->seen)) ||
+	       bench_try("had",
+			 philox_memory_alloc(device, n * SEEN * 4, &of->had));
+}
+
+static void give_memory_back(struct rows_bench *of)
+{
+	void **memory[] = {&of->values, &of->words, &of->tokens, &of->top,
+			   &of->biases, &of->seen,  &of->had};
+
+	for (size_t i = 0; i < N(memory); i++) {
+		philox_memory_free(of->bench->device, *memory[i]);
+		*memory[i] = NULL;
+	}
+}
+
+static int measure_shape(struct rows_bench *of, const struct shape *shape)
+{
+	int failed;
 	char name[64];
 
 	of->list = (struct philox_row_list){.size = sizeof(of->list),
@@ -430,30 +578,8 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 	if (!shape_is_wanted(of->bench, shape, name))
 		return 0;
 	bench_step(of->bench);
-	if (bench_try("values",
-		      philox_memory_alloc(device,
-					  (size_t)shape->n * of->columns * 4,
-					  &of->values)))
-		return -1;
-	if (bench_try("tokens",
-		      philox_memory_alloc(device, shape->n * 4, &of->tokens)))
-		goto free_values;
-	if (bench_try("words",
-		      philox_memory_alloc(device,
-					  (size_t)shape->n * of->columns * 4,
-					  &of->words)))
-		goto free_tokens;
-	if (bench_try("top", philox_memory_alloc(device, shape->n * TOP * 4,
-						 &of->top)))
-		goto free_words;
-	failed = race_shape(of, name);
-	philox_memory_free(device, of->top);
-free_words:
-	philox_memory_free(device, of->words);
-free_tokens:
-	philox_memory_free(device, of->tokens);
-free_values:
-	philox_memory_free(device, of->values);
+	failed = take_memory(of) ? -1 : shape->race(of, name);
+	give_memory_back(of);
 	return failed;
 }
 
@@ -461,16 +587,8 @@ static int measure_shapes(struct rows_bench *of)
 {
 	int failed = 0;
 
-	for (size_t i = 0; i < N(draws) && !failed; i++)
-		failed = measure_shape(of, &draws[i], race_draws);
-	for (size_t i = 0; i < N(tokens) && !failed; i++)
-		failed = measure_shape(of, &tokens[i], race_tokens);
-	for (size_t i = 0; i < N(filtered) && !failed; i++)
-		failed = measure_shape(of, &filtered[i], race_filtered);
-	for (size_t i = 0; i < N(logprobs) && !failed; i++)
-		failed = measure_shape(of, &logprobs[i], race_logprobs);
-	for (size_t i = 0; i < N(greedies) && !failed; i++)
-		failed = measure_shape(of, &greedies[i], race_greedy);
+	for (size_t i = 0; i < N(shapes) && !failed; i++)
+		failed = measure_shape(of, &shapes[i]);
 	return failed;
 }
 
@@ -479,16 +597,8 @@ size_t bench_rows_steps(const struct bench *bench)
 	size_t steps = 0;
 	char name[64];
 
-	for (size_t i = 0; i < N(draws); i++)
-		steps += shape_is_wanted(bench, &draws[i], name) != 0;
-	for (size_t i = 0; i < N(tokens); i++)
-		steps += shape_is_wanted(bench, &tokens[i], name) != 0;
-	for (size_t i = 0; i < N(filtered); i++)
-		steps += shape_is_wanted(bench, &filtered[i], name) != 0;
-	for (size_t i = 0; i < N(logprobs); i++)
-		steps += shape_is_wanted(bench, &logprobs[i], name) != 0;
-	for (size_t i = 0; i < N(greedies); i++)
-		steps += shape_is_wanted(bench, &greedies[i], name) != 0;
+	for (size_t i = 0; i < N(shapes); i++)
+		steps += shape_is_wanted(bench, &shapes[i], name) != 0;
 	return steps;
 }
 

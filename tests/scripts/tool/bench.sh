@@ -183,7 +183,11 @@ rows_part()
 	all(have(f"rows/logprobs/{n}x1000", "token")[0]["ratio"] and
 		have(f"rows/logprobs/{n}x1000", "its own")[0]["ratio"]
 		for n in (1, 64)) and
-	len(rows) == 25' &&
+	all(have(f"rows/penalised/{n}x1000", "token")[0]["ratio"] and
+		"pytorch.py" in
+			have(f"rows/penalised/{n}x1000", "torch")[0]["note"]
+		for n in (1, 64)) and
+	len(rows) == 29' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }

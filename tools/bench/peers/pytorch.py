@@ -11,6 +11,7 @@
 #   tokens ROWS VOCABULARY TIMES   ok CALL WHOLE
 #   filtered ROWS VOCABULARY TIMES ok CALL WHOLE
 #   logprobs ROWS VOCABULARY TIMES ok CALL WHOLE
+#   penalised ROWS VOCABULARY TIMES ok CALL WHOLE
 #
 # in nanoseconds of all repetitions, until the calls had returned and until the
 # work was done; or "error ..." and why. Lines of its own that begin otherwise
@@ -178,8 +179,30 @@ def logprobs(rows, vocabulary, times):
     return clock.stop(False)
 
 
+def penalised(rows, vocabulary, times):
+    rows, vocabulary = int(rows), int(vocabulary)
+    logits = torch.randn(rows, vocabulary, device=device)
+    counts = torch.zeros(rows, vocabulary, device=device)
+    had = torch.randint(vocabulary, (rows, 500), device=device)
+    counts.scatter_add_(1, had, torch.ones(rows, 500, device=device))
+    ids = torch.arange(20, device=device) * (vocabulary // 20)
+    ids, biases = ids.expand(rows, 20), torch.zeros(rows, 20, device=device)
+    clock = Clock()
+    clock.start()
+    for _ in range(int(times)):
+        changed = logits.scatter_add(1, ids, biases)
+        seen = counts > 0
+        penalty = torch.where(changed > 0, changed / 1.1, changed * 1.1)
+        changed = torch.where(seen, penalty, changed)
+        changed -= 0.1 * counts + 0.2 * seen
+        tokens = torch.softmax(changed / 0.8, -1).multinomial(1)
+        counts.scatter_add_(1, tokens, torch.ones(rows, 1, device=device))
+    return clock.stop(False)
+
+
 QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens,
-             "filtered": filtered, "logprobs": logprobs}
+             "filtered": filtered, "logprobs": logprobs,
+             "penalised": penalised}
 
 
 def answer(line):
