@@ -136,9 +136,10 @@ static int filter_next_part(const struct filter_job *job,
 /* The greatest key of a job's columns, by vectors. */
 static uint64_t filter_best(const struct filter_job *job)
 {
-	struct filter_part part = {.at = 0};
+	struct filter_part part;
 	uint64_t key = 0;
 
+	part.at = 0;
 	while (filter_next_part(job, &part)) {
 		const struct simd_columns *columns = &part.columns;
 		const struct simd_best best =
@@ -271,9 +272,10 @@ static uint32_t filter_list_across(struct filter_job *job, uint64_t least,
 				   uint64_t most)
 {
 	const float upto = most == FILTER_TOP ? INFINITY : filter_logit(most);
-	struct filter_part part = {.at = 0};
+	struct filter_part part;
 	uint32_t n = 0;
 
+	part.at = 0;
 	while (n <= FILTER_ROOM && filter_next_part(job, &part))
 		n += job->loops->list[part.kernel](
 			&part.columns, filter_below(least), upto, job->keys + n,
@@ -377,8 +379,9 @@ static void filter_sum_part(const struct filter_job *job,
 static void filter_sum_across(const struct filter_job *job, uint64_t base,
 			      uint64_t sums[2])
 {
-	struct filter_part part = {.at = 0};
+	struct filter_part part;
 
+	part.at = 0;
 	while (filter_next_part(job, &part))
 		filter_sum_part(job, &part, base, sums);
 }
@@ -422,13 +425,14 @@ static int filter_step_across(const struct filter_job *job,
 					.upper = buckets->upper,
 					.lower = buckets->lower,
 					.count = buckets->count};
-	struct filter_part part = {.at = 0};
+	struct filter_part part;
 
 	/* a cut between columns of one logit, or infinite logits, are rare */
 	if (!job->loops || search->level || (uint32_t)search->low ||
 	    isinf(job->row.most) ||
 	    filter_is_listed(job, search->low, search->high))
 		return 0;
+	part.at = 0;
 	while (filter_next_part(job, &part))
 		job->loops->steps[part.kernel](&part.columns, job->row.most,
 					       filter_below(search->low), &to);
