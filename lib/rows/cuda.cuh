@@ -30,4 +30,28 @@ static __device__ __forceinline__ void end_launch(rows_control *control)
 	rows_end(control);
 }
 
+/*
+ * Where the last block has more to do: is_last_block() says so to all of its
+ * threads, when all blocks are done; end_last_block() ends the launch.
+ */
+static __device__ __forceinline__ int is_last_block(rows_control *control)
+{
+	__shared__ int is_last;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		is_last = ROWS_ARRIVE(&control->done) == gridDim.x - 1;
+	__syncthreads();
+	return is_last;
+}
+
+static __device__ __forceinline__ void end_last_block(rows_control *control)
+{
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	control->done = 0;
+	rows_end(control);
+}
+
 #endif

@@ -5,7 +5,6 @@
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
 #include "lib/sample/changes.h"
-#include "lib/sample/history.h"
 
 #define BIAS_SIZE_FIRST OPTIONS_FIRST(struct philox_bias_desc, reserved)
 OPTIONS_NO_PADDING(struct philox_bias_desc, reserved);

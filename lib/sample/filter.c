@@ -21,33 +21,10 @@
 
 enum {
 	FILTER_FEW = 64,      /* tokens of which each finds its rank */
-	FILTER_ROOM = 4096,   /* keys of a list */
-	FILTER_SPAN = 256,    /* columns that are fetched at a time */
 	FILTER_CHANGED = 2048 /* that are changed at a time, for vectors */
 };
 
 #define FILTER_TOP SAMPLE_NO_TOKEN /* above all keys */
-
-/* Fetches the logits of n columns from `from` on, whatever their dtype. */
-typedef void filter_fetch(const struct sample_args *args, uint64_t entry,
-			  uint32_t from, uint32_t n, float *logits);
-
-/* An entry that is filtered. */
-struct filter_job {
-	const struct sample_args *args;
-	uint64_t entry;
-	filter_fetch *fetch;
-	enum kernel kernel;             /* of SAMPLE_LIST */
-	size_t size;                    /* bytes of a logit */
-	const struct simd_loops *loops; /* NULL: no vectors */
-	struct simd_columns columns;    /* for them */
-	const struct change *change;    /* NULL: logits are as they are */
-	uint64_t first;                 /* the greatest key, if it is known */
-	struct filter_row row;
-	uint64_t least, most; /* all keys from one to the other are listed */
-	uint32_t n;
-	uint64_t keys[FILTER_ROOM];
-};
 
 /* --- logits --------------------------------------------------------------- */
 
@@ -770,53 +747,146 @@ ALWAYS_INLINE void filter_entries(struct filter_job *job)
 		rows_end(args->table.control);
 }
 
+/* --- masses --------------------------------------------------------------- */
+
+/* Knows what an entry keeps; says whether it is anything. */
+ALWAYS_INLINE int filter_keep_masses(struct filter_job *job,
+				     const struct sample_row *row,
+				     struct masses *masses)
+{
+	struct filter_search search = {.done = 1};
+	struct filter filter;
+	const uint64_t first = filter_begin_job(job, row);
+	uint64_t sums[2];
+
+	if (philox_sample_token(first) < 0 ||
+	    !filter_begin(&job->args->filters, job->entry, &filter))
+		return 0;
+	masses->cut = row->inverse == 0.0f ? first
+					   : filter_find(job, &filter, &search);
+	filter_sum(job, masses->cut, sums);
+	masses->all = filter_join(sums[0], sums[1]);
+	return 1;
+}
+
+#define DEFINE_MASSES(storage, attribute, loop, none, no_size)             \
+	attribute storage void loop(const void *pointer)                   \
+	{                                                                  \
+		struct masses *masses = *(struct masses *const *)pointer;  \
+                                                                           \
+		if (!filter_keep_masses(&masses->job, masses->of, masses)) \
+			masses->cut = SAMPLE_NO_TOKEN;                     \
+	}
+
+static void run_masses(const void *masses);
+DEFINE_TWICE(DEFINE_MASSES, masses, , 0)
+
+uint32_t masses_some(const struct masses *masses, uint32_t *at,
+		     const uint64_t **keys, uint64_t room[FILTER_SPAN])
+{
+	return filter_some(&masses->job, masses->cut, FILTER_TOP, at, keys,
+			   room);
+}
+
+int masses_are_listed(const struct masses *masses)
+{
+	return filter_is_listed(&masses->job, masses->cut, FILTER_TOP);
+}
+
+void masses_keys(const struct masses *masses, uint32_t from, uint32_t n,
+		 uint64_t *keys)
+{
+	filter_keys(&masses->job, from, n, keys);
+}
+
+/* --- dtypes --------------------------------------------------------------- */
+
 /* How a dtype is fetched, and its vectors; the rest is the same for all. */
 struct filter_dtype {
-	const struct sample_args *args;
 	filter_fetch *fetch;
 	enum kernel kernel;
 	size_t size;
 };
 
-#define DEFINE_ENTRIES(storage, attribute, loop, none, no_size)      \
-	attribute storage void loop(const void *pointer)             \
-	{                                                            \
-		const struct filter_dtype *of = pointer;             \
-		struct filter_job job = {.args = of->args,           \
-					 .fetch = of->fetch,         \
-					 .kernel = of->kernel,       \
-					 .loops = simd_loops_used(), \
-					 .size = of->size};          \
-                                                                     \
-		filter_entries(&job);                                \
+static void filter_set_dtype(struct filter_job *job,
+			     const struct sample_args *args,
+			     const struct filter_dtype *dtype, uint64_t *keys)
+{
+	job->args = args;
+	job->keys = keys;
+	job->row = (struct filter_row){0, 1};
+	job->fetch = dtype->fetch;
+	job->kernel = dtype->kernel;
+	job->loops = simd_loops_used();
+	job->size = dtype->size;
+}
+
+/* A launch of a dtype. */
+struct filter_launch {
+	const struct sample_args *args;
+	const struct filter_dtype *dtype;
+};
+
+#define DEFINE_ENTRIES(storage, attribute, loop, none, no_size)            \
+	attribute storage void loop(const void *pointer)                   \
+	{                                                                  \
+		const struct filter_launch *launch = pointer;              \
+		uint64_t keys[FILTER_ROOM];                                \
+		struct filter_job job;                                     \
+                                                                           \
+		filter_set_dtype(&job, launch->args, launch->dtype, keys); \
+		filter_entries(&job);                                      \
 	}
 
-static void run_filter(const void *of);
+static void run_filter(const void *launch);
 DEFINE_TWICE(DEFINE_ENTRIES, filter, , 0)
 
-#define DEFINE_FILTER(name, logit_type)                                       \
-	static void fetch_##name(const struct sample_args *args,              \
-				 uint64_t entry, uint32_t from, uint32_t n,   \
-				 float *to)                                   \
-	{                                                                     \
-		const logit_type *logits = (const logit_type *)args->logits + \
-					   entry * args->pitch + from;        \
-                                                                              \
-		for (uint32_t i = 0; i < n; i++)                              \
-			to[i] = sample_widen_##name(logits[i]);               \
-	}                                                                     \
-                                                                              \
-	void run_filter_##name(const void *args)                              \
-	{                                                                     \
-		const struct filter_dtype of = {.args = args,                 \
-						.fetch = fetch_##name,        \
-						.kernel =                     \
-							KERNEL_sample_##name, \
-						.size = sizeof(logit_type)};  \
-                                                                              \
-		run_filter(&of);                                              \
+static void begin_masses(struct masses *masses, uint64_t *keys,
+			 const struct sample_args *args,
+			 const struct filter_dtype *dtype, uint64_t entry,
+			 const struct sample_row *row,
+			 const struct change *change)
+{
+	filter_set_dtype(&masses->job, args, dtype, keys);
+	masses->job.entry = entry;
+	masses->job.first = 0;
+	masses->job.change = change;
+	masses->of = row;
+	masses->all = (struct filter_sum){0, 0};
+	run_masses(&masses);
+}
+
+#define DEFINE_FILTER(name, logit_type)                                        \
+	static void fetch_##name(const struct sample_args *args,               \
+				 uint64_t entry, uint32_t from, uint32_t n,    \
+				 float *to)                                    \
+	{                                                                      \
+		const logit_type *logits = (const logit_type *)args->logits +  \
+					   entry * args->pitch + from;         \
+                                                                               \
+		for (uint32_t i = 0; i < n; i++)                               \
+			to[i] = sample_widen_##name(logits[i]);                \
+	}                                                                      \
+                                                                               \
+	static const struct filter_dtype dtype_##name = {                      \
+		.fetch = fetch_##name,                                         \
+		.kernel = KERNEL_sample_##name,                                \
+		.size = sizeof(logit_type)};                                   \
+                                                                               \
+	void run_filter_##name(const void *args)                               \
+	{                                                                      \
+		const struct filter_launch launch = {args, &dtype_##name};     \
+                                                                               \
+		run_filter(&launch);                                           \
+	}                                                                      \
+                                                                               \
+	void masses_begin_##name(struct masses *masses, uint64_t *keys,        \
+				 const struct sample_args *args,               \
+				 uint64_t entry, const struct sample_row *row, \
+				 const struct change *change)                  \
+	{                                                                      \
+		begin_masses(masses, keys, args, &dtype_##name, entry, row,    \
+			     change);                                          \
 	}
 
-DEFINE_FILTER(f32, float)
-DEFINE_FILTER(bf16, uint16_t)
-DEFINE_FILTER(f16, uint16_t)
+SAMPLE_LIST(DEFINE_FILTER)

@@ -3,256 +3,8 @@
  *
  * See Note [Kept tokens are a prefix] in lib/sample/filter.h.
  */
-#include "lib/sample/best.cuh"
-#include "lib/sample/change.h"
+#include "lib/sample/filter.cuh"
 #include "lib/sample/logprob.h"
-
-/* Tokens that are few enough to be listed. */
-#define FILTER_FEW 128
-
-/* Quads that a thread loads before it looks at the first; those past the end
- * have columns of -infinity. */
-#define FILTER_AHEAD 2
-
-/* Tokens that are changed without being seen are marked, by their lower bits. */
-#define CHANGE_MARKS 8192
-
-/* What a block knows of the filters of its entry; shared by its threads. */
-struct filter_block {
-	filter_buckets buckets;
-	filter_bucket groups[FILTER_GROUPS];
-	uint64_t keys[FILTER_FEW];
-	uint64_t upper, lower; /* of the sum of all masses */
-	uint32_t listed;
-	int is_valid;
-	int raw;        /* the mask does not matter */
-	uint64_t first; /* the greatest key of what may be drawn */
-	double ln;      /* of the total */
-	filter_row row;
-	filter entry;
-	filter_search search;
-	filter_work work;
-	int is_changed; /* some logits are */
-	struct change change;
-	uint32_t marks[CHANGE_MARKS / 32];
-};
-
-/* --- changes -------------------------------------------------------------- */
-
-static __device__ __forceinline__ void mark(filter_block *block, int32_t v)
-{
-	const uint32_t at = (uint32_t)v % CHANGE_MARKS;
-
-	if (v >= 0)
-		CHANGE_OR(&block->marks[at / 32], (uint32_t)1 << at % 32);
-}
-
-/*
- * Looks up what changes the logits of an entry, for all threads of a block; says
- * whether its penalties are in range.
- */
-static __device__ __forceinline__ int begin_change(const sample_args *args,
-						   uint32_t entry,
-						   uint64_t index,
-						   filter_block *block)
-{
-	const struct change *change = &block->change;
-
-	__syncthreads();
-	if (threadIdx.x == 0) {
-		block->is_changed = change_is_asked(args) && index != ROWS_NONE;
-		block->is_valid =
-			!block->is_changed ||
-			change_begin(args, entry, index, &block->change);
-	}
-	for (uint32_t i = threadIdx.x; i < CHANGE_MARKS / 32;
-	     i += SAMPLE_THREADS)
-		block->marks[i] = 0;
-	__syncthreads();
-	const int is_valid = block->is_valid;
-
-	if (!block->is_changed)
-		return is_valid;
-	for (uint32_t i = threadIdx.x; i < change->n_biases;
-	     i += SAMPLE_THREADS)
-		mark(block, change->ids[i]);
-	for (uint32_t i = threadIdx.x; change->seen && i < change->n_drafts;
-	     i += SAMPLE_THREADS)
-		mark(block, change->drafts[i]);
-	__syncthreads();
-	return is_valid;
-}
-
-/* Of few tokens: not inlined, so they take no registers. */
-static __device__ __noinline__ float changed_logit(const struct change *change,
-						   uint32_t v, float logit)
-{
-	return change_logit(change, v, logit);
-}
-
-/* Those of a quad that have a bit. */
-static __device__ __noinline__ quad_logits
-changed_quad(const struct change *change, quad_logits logits, uint32_t quad,
-	     uint32_t bits)
-{
-	for (uint32_t i = 0; i < 4; i++)
-		if (bits >> i & 1)
-			logits.v[i] =
-				change_logit(change, quad * 4 + i, logits.v[i]);
-	return logits;
-}
-
-/* Logits of an entry with what changes them. */
-struct changed {
-	const sample_args *args;
-	const filter_block *block;
-	int raw; /* as they are, after all */
-
-	/* A bit for each column of a quad that may be changed. */
-	__device__ __forceinline__ uint32_t bits(uint32_t quad) const
-	{
-		const uint32_t place = quad % (CHANGE_MARKS / 4);
-		uint32_t bits;
-
-		if (raw || !block->is_changed ||
-		    quad - sample_first_quad(args) >= sample_quads(args))
-			return 0;
-		bits = block->marks[place / 8] >> place % 8 * 4;
-		if (block->change.seen)
-			bits |= block->change.seen[quad / 8] >> quad % 8 * 4;
-		return bits & 15;
-	}
-
-	__device__ __forceinline__ quad_logits change(quad_logits logits,
-						      uint32_t quad,
-						      uint32_t bits) const
-	{
-		if (!bits)
-			return logits;
-		for (uint32_t i = 0; i < 4; i++) /* no column of others */
-			if (quad * 4 + i - args->first >= args->vocab)
-				bits &= ~(1u << i);
-		return changed_quad(&block->change, logits, quad, bits);
-	}
-};
-
-/* --- searches ------------------------------------------------------------- */
-
-/* All threads of a block learn what thread 0 has written; it may write again. */
-static __device__ __forceinline__ filter_work work_of(const filter_block *block)
-{
-	__syncthreads();
-	const filter_work work = block->work;
-
-	__syncthreads();
-	return work;
-}
-
-static __device__ __forceinline__ void proceed(filter_block *block)
-{
-	if (threadIdx.x == 0)
-		block->work = filter_proceed(&block->entry, &block->row,
-					     &block->search, FILTER_FEW);
-}
-
-/*
- * Looks the filters of an entry up, once for all threads of a block; says
- * whether they are in range.
- */
-static __device__ __forceinline__ int begin_filters(const sample_args *args,
-						    uint32_t entry,
-						    filter_block *block)
-{
-	__syncthreads();
-	if (threadIdx.x == 0)
-		block->is_valid =
-			filter_begin(&args->filters, entry, &block->entry);
-	__syncthreads();
-	return block->is_valid;
-}
-
-/* Begins the searches of an entry whose greatest key is `first`. */
-static __device__ __forceinline__ void begin_searches(const sample_row *row,
-						      uint64_t first,
-						      filter_block *block)
-{
-	if (threadIdx.x != 0)
-		return;
-	block->raw = 0;
-	block->first = first;
-	block->row.most = filter_logit(first);
-	block->row.inverse = row->inverse == 0.0f ? 1.0f : row->inverse;
-	block->search.done = 1;
-	block->search.needs_total = 0;
-}
-
-/* The sum of a warp's; all of its threads take part. */
-static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
-{
-	for (int apart = 16; apart; apart /= 2)
-		x += __shfl_xor_sync(0xffffffffu, (unsigned long long)x, apart);
-	return x;
-}
-
-/* Adds up the masses of all threads, in halves, for thread 0. */
-static __device__ __forceinline__ void end_sum(filter_block *block,
-					       uint64_t upper, uint64_t lower)
-{
-	if (threadIdx.x == 0)
-		block->upper = block->lower = 0;
-	upper = warp_sum(upper);
-	lower = warp_sum(lower);
-	__syncthreads();
-	if (threadIdx.x % 32 == 0) {
-		FILTER_ADD(&block->upper, upper);
-		FILTER_ADD(&block->lower, lower);
-	}
-	__syncthreads();
-}
-
-/* Ends a level whose columns are counted. */
-static __device__ __forceinline__ void end_level(filter_block *block)
-{
-	__syncthreads();
-	if (threadIdx.x < FILTER_GROUPS)
-		block->groups[threadIdx.x] =
-			filter_group(&block->buckets, threadIdx.x);
-	__syncthreads();
-	if (threadIdx.x == 0)
-		filter_level_end(&block->search, &block->row, &block->buckets,
-				 block->groups);
-}
-
-/*
- * Adds a key to a list. There is room for all, unless somebody writes logits
- * meanwhile.
- */
-static __device__ __forceinline__ void list_key(filter_block *block,
-						uint64_t *keys, uint32_t room,
-						uint64_t key)
-{
-	const uint32_t place = atomicAdd(&block->listed, 1u);
-
-	if (place < room)
-		keys[place] = key;
-}
-
-/* Ends a search whose tokens are listed. */
-static __device__ __forceinline__ void end_list(filter_block *block)
-{
-	const uint32_t i = threadIdx.x;
-
-	__syncthreads();
-	const uint32_t n =
-		block->listed < FILTER_FEW ? block->listed : FILTER_FEW;
-
-	if (i < n &&
-	    filter_is_last(&block->search, &block->row, block->keys, n, i)) {
-		block->search.low = block->keys[i];
-		block->search.done = 1;
-	}
-	__syncthreads();
-}
 
 /*
  * How much the threads before this one have, and the sum of the block's; all of
@@ -313,179 +65,27 @@ static __device__ __forceinline__ void begin_top(uint64_t cut, uint32_t n,
 		logprob_begin_top(cut, n, &block->entry, &block->search);
 }
 
-/* A key of thread 0 for all threads of a block. */
-static __device__ __forceinline__ uint64_t share_key(uint64_t key)
-{
-	__shared__ uint64_t shared;
-
-	__syncthreads();
-	if (threadIdx.x == 0)
-		shared = key;
-	__syncthreads();
-	return shared;
-}
-
 /* As end_launch(), but the last block notes the tokens that are drawn. */
 static __device__ __forceinline__ void end_notes(const sample_args *args)
 {
 	rows_control *control = args->table.control;
-	__shared__ int is_last;
 
-	__syncthreads();
-	if (threadIdx.x == 0)
-		is_last = ROWS_ARRIVE(&control->done) == gridDim.x - 1;
-	__syncthreads();
-	if (!is_last)
+	if (!is_last_block(control))
 		return;
 	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
 		change_note_drawn(args, i);
-	__syncthreads();
-	if (threadIdx.x != 0)
-		return;
-	control->done = 0;
-	rows_end(control);
+	end_last_block(control);
 }
 
-/*
- * One block has an entry, and reads its logits once for the highest, once for
- * each level of a search or list, and once to draw.
- */
+/* One block has an entry. */
 #define FILTER_KERNEL(name, type)                                              \
-	template <class Take>                                                  \
-	static __device__ __forceinline__ void take_four_##name(               \
-		const sample_args *args, sample_four_##name four,              \
-		uint32_t quad, uint32_t allowed, changed change, Take take)    \
-	{                                                                      \
-		const quad_logits logits = change.change(                      \
-			widen_##name(sample_##name##_of(args, four, allowed)), \
-			quad, allowed & allowed >> 4);                         \
-                                                                               \
-		for (uint32_t i = 0; i < 4; i++)                               \
-			take(sample_key(logits.v[i], quad * 4 + i));           \
-	}                                                                      \
-                                                                               \
-	template <class Take>                                                  \
-	static __device__ __forceinline__ void each_key_##name(                \
-		const sample_args *args, uint32_t entry, int raw,              \
-		const filter_block *block, Take take)                          \
-	{                                                                      \
-		const uint32_t quads = sample_quads(args);                     \
-		const uint32_t first = sample_first_quad(args);                \
-		const changed change = {args, block, raw};                     \
-                                                                               \
-		for (uint32_t q = threadIdx.x; q < quads;                      \
-		     q += FILTER_AHEAD * SAMPLE_THREADS) {                     \
-			sample_four_##name four[FILTER_AHEAD];                 \
-			uint32_t allowed[FILTER_AHEAD];                        \
-                                                                               \
-			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
-					       k++)                            \
-			{                                                      \
-				const uint32_t quad =                          \
-					first + q + k * SAMPLE_THREADS;        \
-                                                                               \
-				four[k] = sample_##name##_load(args, entry,    \
-							       quad);          \
-				allowed[k] = raw ? 15                          \
-						 : sample_allowed(args, entry, \
-								  quad) &      \
-							     15;               \
-				allowed[k] |= change.bits(quad) << 4;          \
-			}                                                      \
-			_Pragma("unroll") for (int k = 0; k < FILTER_AHEAD;    \
-					       k++)                            \
-				take_four_##name(args, four[k],                \
-						 first + q +                   \
-							 k * SAMPLE_THREADS,   \
-						 allowed[k], change, take);    \
-		}                                                              \
-	}                                                                      \
-                                                                               \
-	static __device__ void sum_##name(const sample_args *args,             \
-					  uint32_t entry, uint64_t base,       \
-					  filter_block *block)                 \
-	{                                                                      \
-		const filter_row row = block->row;                             \
-		uint64_t upper = 0, lower = 0;                                 \
-                                                                               \
-		each_key_##name(args, entry, block->raw, block,                \
-				[&](uint64_t key) {                            \
-					if (key < base)                        \
-						return;                        \
-					const uint64_t mass =                  \
-						filter_mass_of(&row, key);     \
-                                                                               \
-					upper += filter_upper(mass);           \
-					lower += filter_lower(mass);           \
-				});                                            \
-		end_sum(block, upper, lower);                                  \
-	}                                                                      \
-                                                                               \
-	static __device__ void level_##name(                                   \
-		const sample_args *args, uint32_t entry, filter_block *block)  \
-	{                                                                      \
-		const filter_search search = block->search;                    \
-		const filter_row row = block->row;                             \
-                                                                               \
-		filter_clear(&block->buckets, threadIdx.x, SAMPLE_THREADS);    \
-		__syncthreads();                                               \
-		each_key_##name(                                               \
-			args, entry, block->raw, block, [&](uint64_t key) {    \
-				if (filter_is_in(&search, key))                \
-					filter_count(&search, &row, key,       \
-						     &block->buckets);         \
-			});                                                    \
-		end_level(block);                                              \
-	}                                                                      \
-                                                                               \
-	static __device__ void list_##name(                                    \
-		const sample_args *args, uint32_t entry, filter_block *block)  \
-	{                                                                      \
-		const filter_search search = block->search;                    \
-                                                                               \
-		if (threadIdx.x == 0)                                          \
-			block->listed = 0;                                     \
-		__syncthreads();                                               \
-		each_key_##name(args, entry, block->raw, block,                \
-				[&](uint64_t key) {                            \
-					if (filter_is_in(&search, key))        \
-						list_key(block, block->keys,   \
-							 FILTER_FEW, key);     \
-				});                                            \
-		end_list(block);                                               \
-	}                                                                      \
-                                                                               \
-	/* Goes on with the searches of an entry, and returns its cut. */      \
-	static __device__ uint64_t find_##name(                                \
-		const sample_args *args, uint32_t entry, filter_block *block)  \
-	{                                                                      \
-		filter_work work;                                              \
-                                                                               \
-		proceed(block);                                                \
-		while ((work = work_of(block)) != FILTER_DONE) {               \
-			if (work == FILTER_TOTAL) {                            \
-				sum_##name(args, entry, block->search.base,    \
-					   block);                             \
-				if (threadIdx.x == 0)                          \
-					filter_know_total(&block->search,      \
-							  block->upper,        \
-							  block->lower);       \
-			} else if (work == FILTER_LIST)                        \
-				list_##name(args, entry, block);               \
-			else                                                   \
-				level_##name(args, entry, block);              \
-			proceed(block);                                        \
-		}                                                              \
-		return block->entry.cut;                                       \
-	}                                                                      \
-                                                                               \
 	/* Writes the indices of what is kept; returns how many there are. */  \
 	static __device__ uint32_t keep_##name(const sample_args *args,        \
 					       uint32_t entry, uint64_t cut,   \
 					       const filter_block *block)      \
 	{                                                                      \
 		const uint32_t quads = sample_quads(args);                     \
-		const changed change = {args, block, 0};                       \
+		const changed change = {args, &block->changes, 0};             \
 		uint32_t before = 0;                                           \
                                                                                \
 		for (uint32_t q = 0; q < quads; q += SAMPLE_THREADS) {         \
@@ -538,7 +138,7 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		filter_block *block, filter_kept *kept)                        \
 	{                                                                      \
 		sample_row look = *row;                                        \
-		const changed change = {args, block, 0};                       \
+		const changed change = {args, &block->changes, 0};             \
 		uint64_t first;                                                \
 		int is_all;                                                    \
                                                                                \
@@ -602,9 +202,9 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		if (!block->raw &&                                             \
 		    !sample_is_allowed(args, entry, (uint32_t)v))              \
 			return logprob_lowest();                               \
-		if (!block->raw && block->is_changed)                          \
-			logit = changed_logit(&block->change, (uint32_t)v,     \
-					      logit);                          \
+		if (!block->raw && block->changes.is_changed)                  \
+			logit = changed_logit(&block->changes.change,          \
+					      (uint32_t)v, logit);             \
 		return logprob_of(of, sample_key(logit, (uint32_t)v));         \
 	}                                                                      \
                                                                                \
@@ -645,7 +245,7 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 	{                                                                      \
 		uint64_t first = 0;                                            \
                                                                                \
-		if (cut && !args->allowed && !block->is_changed) {             \
+		if (cut && !args->allowed && !block->changes.is_changed) {     \
 			first = block->first;                                  \
 		} else {                                                       \
 			each_key_##name(                                       \
@@ -695,8 +295,8 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 			if (!found)                                            \
 				continue;                                      \
 			sample_row row = *found;                               \
-			row.valid &=                                           \
-				begin_change(&args, i, row.index, &block);     \
+			row.valid &= begin_change(&args, i, row.index,         \
+						  &block.changes);             \
 			if (row.valid)                                         \
 				best = filtered_##name(&args, &row, i, &block, \
 						       &kept);                 \

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/sample/history.h"
+#include "lib/sample/changes.h"
 
 #define HISTORY_SIZE_FIRST OPTIONS_FIRST(struct philox_history, vocab)
 OPTIONS_NO_PADDING(struct philox_history, vocab);

@@ -6,7 +6,8 @@
 
 #include "lib/fill/simd/tables.h"
 #include "lib/rows/host.h"
-#include "lib/sample/elements.h"
+#include "lib/sample/change.h"
+#include "lib/sample/filter.h"
 
 /* sample_columns() returns the columns of an entry; `size` is a logit's. */
 struct simd_columns sample_columns(const struct sample_args *args,
@@ -18,5 +19,71 @@ uint64_t sample_across(const struct simd_loops *loops, enum kernel kernel,
 		       const struct sample_args *args,
 		       const struct sample_row *row, uint64_t entry,
 		       unsigned size);
+
+/* --- masses: what filters do, for those who draw by other rules ----------- */
+
+enum {
+	FILTER_ROOM = 4096, /* keys of a list */
+	FILTER_SPAN = 256   /* columns that are fetched at a time */
+};
+
+/* Fetches the logits of n columns from `from` on, whatever their dtype. */
+typedef void filter_fetch(const struct sample_args *args, uint64_t entry,
+			  uint32_t from, uint32_t n, float *logits);
+
+/* An entry that is filtered. */
+struct filter_job {
+	const struct sample_args *args;
+	uint64_t entry;
+	filter_fetch *fetch;
+	enum kernel kernel;             /* of SAMPLE_LIST */
+	size_t size;                    /* bytes of a logit */
+	const struct simd_loops *loops; /* NULL: no vectors */
+	struct simd_columns columns;    /* for them */
+	const struct change *change;    /* NULL: logits are as they are */
+	uint64_t first;                 /* the greatest key, if it is known */
+	struct filter_row row;
+	uint64_t least, most; /* all keys from one to the other are listed */
+	uint32_t n;
+	uint64_t *keys; /* FILTER_ROOM of them */
+};
+
+/* What an entry keeps. */
+struct masses {
+	uint64_t cut; /* the key of the last token; SAMPLE_NO_TOKEN: nothing */
+	struct filter_sum all;
+	const struct sample_row *of;
+	struct filter_job job;
+};
+
+/*
+ * masses_begin_<dtype>() finds what an entry keeps: at temperature 0 the first
+ * token. *row must be valid, and both it and *change (NULL: logits are as they
+ * are) outlive the masses. `keys` has room for FILTER_ROOM; after it is used for
+ * another entry, only masses_keys() may be called. job.row makes masses of keys.
+ */
+#define MASSES_BEGIN(name, type)                                               \
+	void masses_begin_##name(struct masses *masses, uint64_t *keys,        \
+				 const struct sample_args *args,               \
+				 uint64_t entry, const struct sample_row *row, \
+				 const struct change *change);
+SAMPLE_LIST(MASSES_BEGIN)
+#undef MASSES_BEGIN
+
+/*
+ * masses_some() writes the next keys, in the order of columns, that include all
+ * of what is kept, and returns how many there are; 0 after the last. *at is 0
+ * first. Where no list is made they are those of FILTER_SPAN columns, but for
+ * the last, and *at is where the next begin.
+ */
+uint32_t masses_some(const struct masses *masses, uint32_t *at,
+		     const uint64_t **keys, uint64_t room[FILTER_SPAN]);
+
+/* masses_keys() writes the keys of n columns from `from` on. */
+void masses_keys(const struct masses *masses, uint32_t from, uint32_t n,
+		 uint64_t *keys);
+
+/* masses_are_listed() says whether masses_some() has a list of them. */
+int masses_are_listed(const struct masses *masses);
 
 #endif

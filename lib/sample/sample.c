@@ -9,6 +9,7 @@
 #include "lib/sample/change.h"
 #include "lib/sample/changes.h"
 #include "lib/sample/logprob.h"
+#include "lib/sample/sample.h"
 
 /* The sizes of the structs' first versions. */
 #define SEEDS_SIZE_FIRST OPTIONS_FIRST(struct philox_seed_list, reserved)
@@ -270,16 +271,12 @@ static enum philox_status check_logprobs(const char *what,
 					: status;
 }
 
-static enum philox_status check_sample_arrays(
-	const struct philox_sample_desc *sample, uint64_t n)
+/* The tokens and keys of entries that there are. */
+static enum philox_status check_results(const struct philox_sample_desc *sample)
 {
-	enum philox_status status;
+	enum philox_status status = PHILOX_OK;
 
-	if (!n)
-		return PHILOX_OK;
-	status = fill_check_array("sample", "logits", sample->logits,
-				  sample->dtype);
-	if (status == PHILOX_OK && !sample->tokens && !sample->keys)
+	if (!sample->tokens && !sample->keys)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "sample: tokens and keys are NULL");
 	if (status == PHILOX_OK && sample->tokens)
@@ -291,7 +288,7 @@ static enum philox_status check_sample_arrays(
 	return status;
 }
 
-static enum philox_status sample_check(const struct philox_sample_desc *sample,
+enum philox_status sample_check_inputs(const struct philox_sample_desc *sample,
 				       uint64_t n, uint64_t rows)
 {
 	enum philox_status status = check_dtype(sample);
@@ -305,17 +302,27 @@ static enum philox_status sample_check(const struct philox_sample_desc *sample,
 	if (status == PHILOX_OK)
 		status = check_filters(sample, n);
 	if (status == PHILOX_OK)
+		status = changes_check(sample, n, rows);
+	return status == PHILOX_OK && n
+		       ? fill_check_array("sample", "logits", sample->logits,
+					  sample->dtype)
+		       : status;
+}
+
+static enum philox_status sample_check(const struct philox_sample_desc *sample,
+				       uint64_t n, uint64_t rows)
+{
+	enum philox_status status = sample_check_inputs(sample, n, rows);
+
+	if (status == PHILOX_OK)
 		status = check_logprobs("logprobs", sample->logprobs, n);
 	if (status == PHILOX_OK)
 		status =
 			check_logprobs("raw_logprobs", sample->raw_logprobs, n);
-	if (status == PHILOX_OK)
-		status = changes_check(sample, n, rows);
-	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
+	return status == PHILOX_OK && n ? check_results(sample) : status;
 }
 
-static enum philox_status sample_check_size(
-	const struct philox_sample_desc *sample)
+enum philox_status sample_check_size(const struct philox_sample_desc *sample)
 {
 	enum philox_status status;
 
@@ -359,15 +366,45 @@ static void add_source(struct rows_arrays *arrays,
 	rows_arrays_add_list(arrays, &args->list);
 }
 
-static void add_filters(struct rows_arrays *arrays,
-			const struct sample_filters *filters, uint64_t n)
+static const struct sample_names sample_names = SAMPLE_NAMES("sample");
+
+void sample_add_inputs(struct rows_arrays *arrays,
+		       const struct sample_names *names,
+		       const struct sample_args *args, enum philox_dtype dtype,
+		       uint64_t n)
 {
-	rows_arrays_read(arrays, "sample: top_ks", filters->top_ks, n,
+	const uint64_t size = fill_dtype_size(dtype);
+	const struct sample_filters *filters = &args->filters;
+
+	rows_arrays_add(arrays,
+			(struct rows_array){.name = names->logits,
+					    .start = args->logits,
+					    .n = n,
+					    .size = args->vocab * size,
+					    .pitch = args->pitch * size});
+	rows_arrays_read(arrays, names->temperatures, args->temperatures, n,
+			 sizeof(*args->temperatures));
+	rows_arrays_add(
+		arrays,
+		(struct rows_array){
+			.name = names->allowed,
+			.start = args->allowed,
+			.n = args->allowed_pitch ? n : 1,
+			.size = allowed_words(args->first, args->vocab) *
+				sizeof(*args->allowed),
+			.pitch = args->allowed_pitch * sizeof(*args->allowed)});
+	rows_arrays_read(arrays, names->top_ks, filters->top_ks, n,
 			 sizeof(*filters->top_ks));
-	rows_arrays_read(arrays, "sample: top_ps", filters->top_ps, n,
+	rows_arrays_read(arrays, names->top_ps, filters->top_ps, n,
 			 sizeof(*filters->top_ps));
-	rows_arrays_read(arrays, "sample: min_ps", filters->min_ps, n,
+	rows_arrays_read(arrays, names->min_ps, filters->min_ps, n,
 			 sizeof(*filters->min_ps));
+	changes_add_arrays(arrays, &args->change, n, args->table.count);
+}
+
+static void add_kept(struct rows_arrays *arrays,
+		     const struct sample_filters *filters, uint64_t n)
+{
 	rows_arrays_written(arrays, "sample: cuts", filters->cuts, n,
 			    sizeof(*filters->cuts));
 	rows_arrays_written(arrays, "sample: kept_counts", filters->kept_counts,
@@ -407,30 +444,13 @@ static void add_logprobs(struct rows_arrays *arrays,
 static void add_arrays(struct rows_arrays *arrays,
 		       const struct sample_args *args, enum philox_dtype dtype)
 {
-	const uint64_t size = fill_dtype_size(dtype), n = args->list.n;
+	const uint64_t n = args->list.n;
 
 	add_source(arrays, args);
-	rows_arrays_add(arrays,
-			(struct rows_array){.name = "sample: logits",
-					    .start = args->logits,
-					    .n = n,
-					    .size = args->vocab * size,
-					    .pitch = args->pitch * size});
-	rows_arrays_read(arrays, "sample: temperatures", args->temperatures, n,
-			 sizeof(*args->temperatures));
-	rows_arrays_add(
-		arrays,
-		(struct rows_array){
-			.name = "sample: allowed",
-			.start = args->allowed,
-			.n = args->allowed_pitch ? n : 1,
-			.size = allowed_words(args->first, args->vocab) *
-				sizeof(*args->allowed),
-			.pitch = args->allowed_pitch * sizeof(*args->allowed)});
-	add_filters(arrays, &args->filters, n);
+	sample_add_inputs(arrays, &sample_names, args, dtype, n);
+	add_kept(arrays, &args->filters, n);
 	add_logprobs(arrays, &processed_names, &args->logprobs, n);
 	add_logprobs(arrays, &raw_names, &args->raw, n);
-	changes_add_arrays(arrays, &args->change, n, args->table.count);
 	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
 	rows_arrays_written(arrays, "sample: keys", args->keys, n,
@@ -473,7 +493,7 @@ static void set_logprobs(struct sample_logprobs *to,
 	to->n_top = logprobs->n_top;
 }
 
-static void set_args(struct sample_args *args,
+void sample_set_args(struct sample_args *args,
 		     const struct philox_sample_desc *sample)
 {
 	args->logits = sample->logits;
@@ -542,7 +562,7 @@ static enum philox_status prepare(const struct philox_sample_desc *sample,
 
 	if (status != PHILOX_OK)
 		return status;
-	set_args(args, sample);
+	sample_set_args(args, sample);
 	if (args->list.n)
 		add_arrays(arrays, args, sample->dtype);
 	rows_arrays_list(arrays, of_caller);

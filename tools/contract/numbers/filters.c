@@ -103,14 +103,9 @@ static void make_even_logits(void *to, enum philox_dtype dtype)
 {
 	for (uint32_t i = 0; i < LOGIT_ROWS * LOGITS; i++) {
 		const uint32_t w = site_word(25, i);
-		const float x = (float)(int)(w >> 8) * 0x1p-20f - 8;
 
-		if (dtype == PHILOX_DTYPE_F32)
-			((float *)to)[i] = x;
-		else if (dtype == PHILOX_DTYPE_BF16)
-			((uint16_t *)to)[i] = philox_number_to_bf16(x);
-		else
-			((uint16_t *)to)[i] = philox_f32_to_f16(x);
+		tokens_put_logit(to, i, dtype,
+				 (float)(int)(w >> 8) * 0x1p-20f - 8);
 	}
 }
 

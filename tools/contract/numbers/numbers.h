@@ -29,8 +29,12 @@ typedef void (*site_script)(struct contract *c, struct site *site);
 /* site_compare() runs a script on both devices and compares. */
 void site_compare(struct contract *c, site_script run);
 
-/* site_word() returns word number i of a sequence, the same everywhere. */
+/*
+ * site_word() returns word number i of a sequence, the same everywhere;
+ * site_below() the same modulo n.
+ */
 uint32_t site_word(uint64_t seed, uint64_t i);
+uint32_t site_below(uint64_t seed, uint64_t i, uint32_t n);
 
 /*
  * These make an array of `size` bytes on the device, which is freed after the

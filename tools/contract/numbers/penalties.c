@@ -19,11 +19,6 @@ struct change {
 	struct philox_sample_desc sample;
 };
 
-static uint32_t below(uint64_t seed, uint64_t i, uint32_t n)
-{
-	return site_word(seed, i) % n;
-}
-
 /* Rows that have seen nothing. */
 static void make_history(struct contract *c, struct site *site,
 			 struct philox_history *history)
@@ -55,9 +50,9 @@ static void make_bias(struct contract *c, struct site *site,
 
 		/* of some entries few, and all over the vocabulary */
 		ids[i] = k < entry ? (int32_t)(k * (LONG / BIASES) +
-					       below(41, i, LONG / BIASES))
-				   : -1 - (int32_t)below(42, i, 99);
-		biases[i] = (float)((int)below(43, i, 64) - 32) / 4;
+					       site_below(41, i, LONG / BIASES))
+				   : -1 - (int32_t)site_below(42, i, 99);
+		biases[i] = (float)((int)site_below(43, i, 64) - 32) / 4;
 	}
 	EXPECT_PART(site_upload(c, site, ids, sizeof(ids), &memory[0]));
 	EXPECT_PART(site_upload(c, site, biases, sizeof(biases), &memory[1]));
@@ -78,12 +73,12 @@ static void make_penalties(struct contract *c, struct site *site,
 	void *memory[4];
 
 	for (uint32_t i = 0; i < MANY; i++) {
-		r[i] = rs[below(44, i, 7)];
-		f[i] = fs[below(45, i, 5)];
-		p[i] = (float)below(46, i, 9) / 4 - 1;
+		r[i] = rs[site_below(44, i, 7)];
+		f[i] = fs[site_below(45, i, 5)];
+		p[i] = (float)site_below(46, i, 9) / 4 - 1;
 		for (uint32_t k = 0; k < DRAFTS; k++)
 			drafts[i * DRAFTS + k] =
-				(int32_t)below(47, i * DRAFTS + k, SHORT) -
+				(int32_t)site_below(47, i * DRAFTS + k, SHORT) -
 				(int32_t)(k % 2 * SHORT / 2);
 	}
 	EXPECT_PART(site_upload(c, site, r, sizeof(r), &memory[0]));
@@ -195,9 +190,10 @@ static void note_prompts(struct contract *c, struct site *site,
 
 	for (uint32_t i = 0; i < MANY * PROMPT; i++)
 		tokens[i] =
-			(int32_t)below(48, i, i % 2 ? SHORT : ALL + 200) - 100;
+			(int32_t)site_below(48, i, i % 2 ? SHORT : ALL + 200) -
+			100;
 	for (uint32_t i = 0; i < MANY; i++)
-		counts[i] = below(49, i, 2 * PROMPT);
+		counts[i] = site_below(49, i, 2 * PROMPT);
 	EXPECT_PART(site_upload(c, site, tokens, sizeof(tokens), &memory[0]));
 	EXPECT_PART(site_upload(c, site, counts, sizeof(counts), &memory[1]));
 	list.tokens = memory[0];

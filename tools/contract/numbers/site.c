@@ -131,6 +131,11 @@ uint32_t site_word(uint64_t seed, uint64_t i)
 	return philox_block(seed, i / 4, 0).w[i % 4];
 }
 
+uint32_t site_below(uint64_t seed, uint64_t i, uint32_t n)
+{
+	return site_word(seed, i) % n;
+}
+
 enum { FARTHEST = 7 }; /* no other step or count is above this */
 
 void site_make_steps(struct contract *c, struct site *site, uint32_t n,

@@ -23,6 +23,16 @@ void tokens_make_logits(uint32_t *logits, uint32_t random, uint32_t exponent)
 	logits[4 * LOGITS + 3007] = 0x7f800000u;
 }
 
+void tokens_put_logit(void *to, uint32_t i, enum philox_dtype dtype, float x)
+{
+	if (dtype == PHILOX_DTYPE_F32)
+		((float *)to)[i] = x;
+	else if (dtype == PHILOX_DTYPE_BF16)
+		((uint16_t *)to)[i] = philox_number_to_bf16(x);
+	else
+		((uint16_t *)to)[i] = philox_f32_to_f16(x);
+}
+
 /*
  * Lists of LOGIT_ROWS entries: rows occur twice, do not exist, are used up, are
  * masked; lists of few entries, which many blocks share; and of MANY, with rows

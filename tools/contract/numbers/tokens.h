@@ -21,6 +21,9 @@ void tokens_make_logits(uint32_t *logits, uint32_t random, uint32_t exponent);
 void tokens_make_batch(struct contract *c, struct site *site,
 		       struct philox_row_list *list);
 
+/* tokens_put_logit() puts number i of a dtype's logits. */
+void tokens_put_logit(void *to, uint32_t i, enum philox_dtype dtype, float x);
+
 /* tokens_note() reads back the tokens and keys of a sample, and all rows. */
 void tokens_note(struct contract *c, struct site *site,
 		 const struct philox_sample_desc *sample);
