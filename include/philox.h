@@ -19,6 +19,7 @@
  *   philox/rows.h     tables of states for samplers, and tokens from logits
  *   philox/penalties.h
  *                     biases, and penalties for tokens that rows have had
+ *   philox/accept.h   drafts of another model, accepted by probabilities
  *   philox/graph.h    graphs, with branches, loops and parameters that change
  *                     with each launch; launches that are checked against
  *                     their eager form
@@ -52,6 +53,7 @@
 #include <philox/pass.h>
 #include <philox/runner.h>
 #include <philox/penalties.h>
+#include <philox/accept.h>
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>

@@ -173,7 +173,8 @@ struct layout_args {
 /*
  * Part of lib/device/kernels.h. Those of draws are defined in
  * lib/rows/elements.h, with loops in lib/rows/host.c and CUDA kernels in
- * lib/rows/cuda.cu; those of samples are in lib/sample.
+ * lib/rows/cuda.cu; those of samples are in lib/sample, and those that accept
+ * drafts in lib/accept.
  */
 
 /*
@@ -209,7 +210,10 @@ struct layout_args {
 	X(filter_f32, sample_args, SAMPLE_THREADS)  \
 	X(filter_bf16, sample_args, SAMPLE_THREADS) \
 	X(filter_f16, sample_args, SAMPLE_THREADS)  \
-	X(sample_note, sample_note_args, 256)
+	X(sample_note, sample_note_args, 256)       \
+	X(accept_f32, accept_args, SAMPLE_THREADS)  \
+	X(accept_bf16, accept_args, SAMPLE_THREADS) \
+	X(accept_f16, accept_args, SAMPLE_THREADS)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -439,6 +443,20 @@ struct sample_args {
 	struct sample_logprobs logprobs; /* processed */
 	struct sample_logprobs raw;
 	struct sample_change change;
+};
+
+/*
+ * Accepts drafts: struct philox_accept_desc. The target has the table and the
+ * list, of entries, each of n_drafts + 1 positions; the draft's logits may be
+ * NULL.
+ */
+struct accept_args {
+	struct sample_args target;
+	struct sample_args draft;
+	const int32_t *drafts;
+	int32_t *tokens;
+	uint32_t *counts;
+	uint32_t n_drafts;
 };
 
 /* Notes tokens of entries: philox_history_add(). */

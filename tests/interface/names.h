@@ -50,6 +50,9 @@ extern struct philox_token_list prompt;
 extern uint32_t *counts, *seen, vocab;
 extern const float *of_entry;
 
+/* accept.h */
+extern struct philox_accept_desc accept;
+
 /* runner.h */
 extern struct philox_runner *runner;
 extern struct philox_runner_desc runner_options;

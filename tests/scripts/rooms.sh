@@ -24,6 +24,7 @@ state
 pass
 rows
 sample
+accept
 save
 ranks
 kernels/head

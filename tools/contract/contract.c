@@ -37,7 +37,7 @@ const struct contract_check *const contract_tables[] = {
 	contract_tokens,        contract_filters, contract_penalties,
 	contract_graph,         contract_detect,  contract_bodies,
 	contract_runner,        contract_runner_inputs,
-	contract_mesh,          NULL};
+	contract_mesh,          contract_accept,  NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -167,7 +167,7 @@ extern "C" __global__ void philox_compare(
 extern "C" __global__ void philox_condition(
 	__grid_constant__ const condition_args);
 
-/* --- tables of rows, samples: lib/rows, lib/sample -------------------------- */
+/* --- tables of rows, samples, drafts: lib/rows, lib/sample, lib/accept ------ */
 
 #define ROWS_KERNEL(name, args, threads)                 \
 	extern "C" __global__ void philox_kernel_##name( \

@@ -1,6 +1,6 @@
 /*
- * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows and lib/sample
- * for the CPU
+ * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample
+ * and lib/accept for the CPU
  */
 #include "tests/simulated/kernels/device_code.h"
 
@@ -51,6 +51,7 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #include "lib/rows/cuda.cu"
 #include "lib/sample/best.cu"
 #include "lib/sample/filter.cu"
+#include "lib/accept/accept.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 
