@@ -89,8 +89,8 @@ extern "C" {
  *
  * Drafts and tokens are vocabulary indices: first + column. Entry i gets
  * counts[i] tokens, 1 at least, from tokens[i * (n_drafts + 1)] on, a last one
- * of -1 included, and -1 in place of the rest of its n_drafts + 1. With n_drafts
- * 0 there are no drafts, and `drafts` may be NULL.
+ * of -1 included, and -1 in place of the rest of its n_drafts + 1. Without
+ * drafts, if n_drafts is 0, `drafts` may be NULL.
  */
 struct philox_accept_desc {
 	size_t size; /* sizeof(this struct) */

@@ -166,23 +166,6 @@ static __device__ __forceinline__ void end_entries(const accept_args *args)
 /* --- kernels -------------------------------------------------------------- */
 
 #define ACCEPT_KERNEL(name, type)                                                \
-	/* The key of one column, that of token v. */                            \
-	static __device__ __forceinline__ uint64_t key_of_##name(                \
-		const sample_args *args, uint64_t entry,                         \
-		const change_block *changes, uint32_t v)                         \
-	{                                                                        \
-		const type *logits =                                             \
-			(const type *)args->logits + entry * args->pitch;        \
-		const changed change = {args, changes, 0};                       \
-		float logit = sample_widen_##name(logits[v - args->first]);      \
-                                                                                 \
-		if (!sample_is_allowed(args, entry, v))                          \
-			return 0;                                                \
-		if (change.bits(v / 4) >> v % 4 & 1)                             \
-			logit = changed_logit(&changes->change, v, logit);       \
-		return sample_key(logit, v);                                     \
-	}                                                                        \
-                                                                                 \
 	/* Finds what one side keeps, if its penalties are in range. */          \
 	static __device__ __forceinline__ void keep_side_##name(                 \
 		const sample_args *args, uint32_t entry,                         \
@@ -255,11 +238,12 @@ static __device__ __forceinline__ void end_entries(const accept_args *args)
                                                                                  \
 			if (of->from != ACCEPT_NO_DRAFT)                         \
 				p_key = key_of_##name(&args->target,             \
-						      of->target,                \
+						      of->target, 0,             \
 						      &block->filter.changes,    \
 						      (uint32_t)of->token);      \
 			if (of->from == ACCEPT_LOGITS)                           \
 				q_key = key_of_##name(&args->draft, of->draft,   \
+						      0,                         \
 						      &block->draft_changes,     \
 						      (uint32_t)of->token);      \
 			block->is_accepted = accept_judge(of, p_key, q_key);     \
@@ -284,16 +268,16 @@ static __device__ __forceinline__ void end_entries(const accept_args *args)
 		     c += 32) {                                                  \
 			const uint32_t v = args->target.first + (uint32_t)c;     \
 			const uint64_t p_key =                                   \
-				key_of_##name(&args->target, of->target,         \
+				key_of_##name(&args->target, of->target, 0,      \
 					      &block->filter.changes, v);        \
 			uint64_t q_key = 0;                                      \
                                                                                  \
 			if (p_key < of->p.cut)                                   \
 				continue;                                        \
 			if (of->from == ACCEPT_LOGITS)                           \
-				q_key = key_of_##name(&args->draft, of->draft,   \
-						      &block->draft_changes,     \
-						      v);                        \
+				q_key = key_of_##name(                           \
+					&args->draft, of->draft, 0,              \
+					&block->draft_changes, v);               \
 			sum = wide_plus(sum, accept_weight_of(of, (int32_t)v,    \
 							      p_key, q_key));    \
 		}                                                                \

@@ -13,15 +13,10 @@
 
 enum { GROUPS = 128 };
 
-typedef void masses_begin(struct masses *masses, uint64_t *keys,
-			  const struct sample_args *args, uint64_t entry,
-			  const struct sample_row *row,
-			  const struct change *change);
-
 /* A launch, and the position that it is at. */
 struct accept_job {
 	const struct accept_args *args;
-	masses_begin *begin;
+	masses_open *open;
 	struct accept_position of;
 	struct change p_change, q_change;
 	struct masses p, q;
@@ -44,8 +39,9 @@ static int begin_side(struct accept_job *job, const struct sample_args *args,
 	}
 	if (!row->valid)
 		return 0;
-	job->begin(masses, job->keys, args, entry, row,
-		   is_changed ? change : NULL);
+	job->open(masses, job->keys, args, entry, row,
+		  is_changed ? change : NULL, 0);
+	masses_keep(masses, row);
 	side->row = masses->job.row;
 	side->cut = masses->cut;
 	side->all = masses->all;
@@ -204,7 +200,7 @@ ALWAYS_INLINE void accept_entry(struct accept_job *job, uint64_t entry)
 		struct accept_job job;                             \
                                                                    \
 		job.args = args;                                   \
-		job.begin = masses_begin_##name;                   \
+		job.open = masses_open_##name;                     \
 		for (uint64_t i = 0; i < args->target.list.n; i++) \
 			accept_entry(&job, i);                     \
 		rows_end(args->target.table.control);              \

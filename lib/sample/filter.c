@@ -622,24 +622,35 @@ ALWAYS_INLINE float filter_logprob(const struct filter_job *job,
 					    : logprob_none();
 }
 
+/* The first n keys from a cut on. */
+ALWAYS_INLINE uint32_t filter_first_of(struct filter_job *job, uint64_t cut,
+				       uint32_t n, uint64_t *top)
+{
+	uint64_t room[FILTER_SPAN];
+	struct filter_search search;
+	struct filter filter;
+	const uint64_t *keys;
+	uint32_t at = 0, listed = 0, some;
+
+	logprob_begin_top(cut, n, &filter, &search);
+	cut = filter_find(job, &filter, &search);
+	while ((some = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) !=
+	       0)
+		for (uint32_t i = 0; i < some && listed < n; i++)
+			if (keys[i] >= cut)
+				top[listed++] = keys[i];
+	return listed;
+}
+
 /* The first tokens of an entry. */
 ALWAYS_INLINE void filter_top(struct filter_job *job,
 			      const struct sample_logprobs *to,
 			      const struct logprob *of)
 {
-	uint64_t room[FILTER_SPAN], top[LOGPROB_TOP_MAX], cut;
-	struct filter_search search;
-	struct filter filter;
-	const uint64_t *keys;
-	uint32_t at = 0, listed = 0, n;
+	uint64_t top[LOGPROB_TOP_MAX];
+	const uint32_t n = filter_first_of(job, of->cut, to->n_top, top);
 
-	logprob_begin_top(of->cut, to->n_top, &filter, &search);
-	cut = filter_find(job, &filter, &search);
-	while ((n = filter_some(job, cut, FILTER_TOP, &at, &keys, room)) != 0)
-		for (uint32_t i = 0; i < n && listed < LOGPROB_TOP_MAX; i++)
-			if (keys[i] >= cut)
-				top[listed++] = keys[i];
-	logprob_end_top(to, job->entry, of, top, listed, 0, 1);
+	logprob_end_top(to, job->entry, of, top, n, 0, 1);
 }
 
 /* Writes the logprobs of an entry; its cut is 0 if it has none. */
@@ -750,36 +761,113 @@ ALWAYS_INLINE void filter_entries(struct filter_job *job)
 /* --- masses --------------------------------------------------------------- */
 
 /* Knows what an entry keeps; says whether it is anything. */
-ALWAYS_INLINE int filter_keep_masses(struct filter_job *job,
-				     const struct sample_row *row,
-				     struct masses *masses)
+ALWAYS_INLINE int filter_keep_masses(struct masses *masses,
+				     const struct sample_row *row)
 {
+	struct filter_job *job = &masses->job;
 	struct filter_search search = {.done = 1};
 	struct filter filter;
-	const uint64_t first = filter_begin_job(job, row);
 	uint64_t sums[2];
 
-	if (philox_sample_token(first) < 0 ||
+	if (philox_sample_token(job->first) < 0 ||
 	    !filter_begin(&job->args->filters, job->entry, &filter))
 		return 0;
-	masses->cut = row->inverse == 0.0f ? first
+	masses->cut = row->inverse == 0.0f ? job->first
 					   : filter_find(job, &filter, &search);
 	filter_sum(job, masses->cut, sums);
 	masses->all = filter_join(sums[0], sums[1]);
 	return 1;
 }
 
-#define DEFINE_MASSES(storage, attribute, loop, none, no_size)             \
-	attribute storage void loop(const void *pointer)                   \
-	{                                                                  \
-		struct masses *masses = *(struct masses *const *)pointer;  \
-                                                                           \
-		if (!filter_keep_masses(&masses->job, masses->of, masses)) \
-			masses->cut = SAMPLE_NO_TOKEN;                     \
+/* What is asked of masses, where a target makes it fast. */
+struct masses_call {
+	enum { MASSES_KEEP, MASSES_SUM, MASSES_DRAW, MASSES_TOP } what;
+	struct masses *masses;
+	const struct sample_row *row;
+	uint64_t cut, *keys, *result;
+	uint32_t n, *count;
+};
+
+ALWAYS_INLINE void filter_masses(const struct masses_call *call)
+{
+	struct masses *masses = call->masses;
+
+	switch (call->what) {
+	case MASSES_KEEP:
+		if (!filter_keep_masses(masses, call->row))
+			masses->cut = SAMPLE_NO_TOKEN;
+		break;
+	case MASSES_SUM:
+		filter_sum(&masses->job, call->cut, call->result);
+		break;
+	case MASSES_DRAW:
+		*call->result = filter_draw(&masses->job, call->row);
+		break;
+	case MASSES_TOP:
+		*call->count = filter_first_of(&masses->job, call->cut, call->n,
+					       call->keys);
+		break;
+	}
+}
+
+#define DEFINE_MASSES(storage, attribute, loop, none, no_size) \
+	attribute storage void loop(const void *call)          \
+	{                                                      \
+		filter_masses(call);                           \
 	}
 
-static void run_masses(const void *masses);
+static void run_masses(const void *call);
 DEFINE_TWICE(DEFINE_MASSES, masses, , 0)
+
+void masses_keep(struct masses *masses, const struct sample_row *row)
+{
+	const struct masses_call call = {
+		.what = MASSES_KEEP, .masses = masses, .row = row};
+
+	run_masses(&call);
+}
+
+void masses_sum(struct masses *masses, uint64_t cut, uint64_t sums[2])
+{
+	const struct masses_call call = {.what = MASSES_SUM,
+					 .masses = masses,
+					 .cut = cut,
+					 .result = sums};
+
+	run_masses(&call);
+}
+
+uint64_t masses_draw(struct masses *masses, const struct sample_row *row)
+{
+	uint64_t key;
+	const struct masses_call call = {.what = MASSES_DRAW,
+					 .masses = masses,
+					 .row = row,
+					 .result = &key};
+
+	run_masses(&call);
+	return key;
+}
+
+uint32_t masses_top(struct masses *masses, uint64_t cut, uint32_t n,
+		    uint64_t *keys)
+{
+	uint32_t count;
+	const struct masses_call call = {.what = MASSES_TOP,
+					 .masses = masses,
+					 .cut = cut,
+					 .n = n,
+					 .keys = keys,
+					 .count = &count};
+
+	run_masses(&call);
+	return count;
+}
+
+struct filter_kept masses_kept(const struct masses *masses, uint64_t cut)
+{
+	return filter_kept_of(&masses->job, cut);
+}
 
 uint32_t masses_some(const struct masses *masses, uint32_t *at,
 		     const uint64_t **keys, uint64_t room[FILTER_SPAN])
@@ -841,52 +929,52 @@ struct filter_launch {
 static void run_filter(const void *launch);
 DEFINE_TWICE(DEFINE_ENTRIES, filter, , 0)
 
-static void begin_masses(struct masses *masses, uint64_t *keys,
-			 const struct sample_args *args,
-			 const struct filter_dtype *dtype, uint64_t entry,
-			 const struct sample_row *row,
-			 const struct change *change)
+static void open_masses(struct masses *masses, uint64_t *keys,
+			const struct sample_args *args,
+			const struct filter_dtype *dtype, uint64_t entry,
+			const struct sample_row *row,
+			const struct change *change, uint64_t first)
 {
 	filter_set_dtype(&masses->job, args, dtype, keys);
 	masses->job.entry = entry;
-	masses->job.first = 0;
+	masses->job.first = first;
 	masses->job.change = change;
-	masses->of = row;
+	masses->cut = SAMPLE_NO_TOKEN;
 	masses->all = (struct filter_sum){0, 0};
-	run_masses(&masses);
+	filter_begin_job(&masses->job, row);
 }
 
-#define DEFINE_FILTER(name, logit_type)                                        \
-	static void fetch_##name(const struct sample_args *args,               \
-				 uint64_t entry, uint32_t from, uint32_t n,    \
-				 float *to)                                    \
-	{                                                                      \
-		const logit_type *logits = (const logit_type *)args->logits +  \
-					   entry * args->pitch + from;         \
-                                                                               \
-		for (uint32_t i = 0; i < n; i++)                               \
-			to[i] = sample_widen_##name(logits[i]);                \
-	}                                                                      \
-                                                                               \
-	static const struct filter_dtype dtype_##name = {                      \
-		.fetch = fetch_##name,                                         \
-		.kernel = KERNEL_sample_##name,                                \
-		.size = sizeof(logit_type)};                                   \
-                                                                               \
-	void run_filter_##name(const void *args)                               \
-	{                                                                      \
-		const struct filter_launch launch = {args, &dtype_##name};     \
-                                                                               \
-		run_filter(&launch);                                           \
-	}                                                                      \
-                                                                               \
-	void masses_begin_##name(struct masses *masses, uint64_t *keys,        \
-				 const struct sample_args *args,               \
-				 uint64_t entry, const struct sample_row *row, \
-				 const struct change *change)                  \
-	{                                                                      \
-		begin_masses(masses, keys, args, &dtype_##name, entry, row,    \
-			     change);                                          \
+#define DEFINE_FILTER(name, logit_type)                                       \
+	static void fetch_##name(const struct sample_args *args,              \
+				 uint64_t entry, uint32_t from, uint32_t n,   \
+				 float *to)                                   \
+	{                                                                     \
+		const logit_type *logits = (const logit_type *)args->logits + \
+					   entry * args->pitch + from;        \
+                                                                              \
+		for (uint32_t i = 0; i < n; i++)                              \
+			to[i] = sample_widen_##name(logits[i]);               \
+	}                                                                     \
+                                                                              \
+	static const struct filter_dtype dtype_##name = {                     \
+		.fetch = fetch_##name,                                        \
+		.kernel = KERNEL_sample_##name,                               \
+		.size = sizeof(logit_type)};                                  \
+                                                                              \
+	void run_filter_##name(const void *args)                              \
+	{                                                                     \
+		const struct filter_launch launch = {args, &dtype_##name};    \
+                                                                              \
+		run_filter(&launch);                                          \
+	}                                                                     \
+                                                                              \
+	void masses_open_##name(struct masses *masses, uint64_t *keys,        \
+				const struct sample_args *args,               \
+				uint64_t entry, const struct sample_row *row, \
+				const struct change *change, uint64_t first)  \
+	{                                                                     \
+		open_masses(masses, keys, args, &dtype_##name, entry, row,    \
+			    change, first);                                   \
 	}
 
 SAMPLE_LIST(DEFINE_FILTER)

@@ -65,18 +65,6 @@ static __device__ __forceinline__ void begin_top(uint64_t cut, uint32_t n,
 		logprob_begin_top(cut, n, &block->entry, &block->search);
 }
 
-/* As end_launch(), but the last block notes the tokens that are drawn. */
-static __device__ __forceinline__ void end_notes(const sample_args *args)
-{
-	rows_control *control = args->table.control;
-
-	if (!is_last_block(control))
-		return;
-	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
-		change_note_drawn(args, i);
-	end_last_block(control);
-}
-
 /* One block has an entry. */
 #define FILTER_KERNEL(name, type)                                              \
 	/* Writes the indices of what is kept; returns how many there are. */  \
@@ -192,20 +180,12 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		const filter_block *block, int32_t v)                          \
 	{                                                                      \
 		const uint32_t column = (uint32_t)v - args->first;             \
-		const type *logits =                                           \
-			(const type *)args->logits + entry * args->pitch;      \
                                                                                \
 		if (v < 0 || column >= args->vocab)                            \
 			return logprob_none();                                 \
-		float logit = sample_widen_##name(logits[column]);             \
-                                                                               \
-		if (!block->raw &&                                             \
-		    !sample_is_allowed(args, entry, (uint32_t)v))              \
-			return logprob_lowest();                               \
-		if (!block->raw && block->changes.is_changed)                  \
-			logit = changed_logit(&block->changes.change,          \
-					      (uint32_t)v, logit);             \
-		return logprob_of(of, sample_key(logit, (uint32_t)v));         \
+		return logprob_of(of, key_of_##name(args, entry, block->raw,   \
+						    &block->changes,           \
+						    (uint32_t)v));             \
 	}                                                                      \
                                                                                \
 	/* Writes the logprobs of an entry; its cut is 0 if it has none. */    \

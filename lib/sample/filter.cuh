@@ -276,6 +276,18 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 	return shared;
 }
 
+/* As end_launch(), but the last block notes the tokens that are drawn. */
+static __device__ __forceinline__ void end_notes(const sample_args *args)
+{
+	rows_control *control = args->table.control;
+
+	if (!is_last_block(control))
+		return;
+	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
+		change_note_drawn(args, i);
+	end_last_block(control);
+}
+
 /*
  * One block has an entry, and reads its logits once for the highest, once for
  * each level of a search or list, and once to draw.
@@ -329,6 +341,23 @@ static __device__ __forceinline__ uint64_t share_key(uint64_t key)
 							 k * SAMPLE_THREADS,   \
 						 allowed[k], change, take);    \
 		}                                                              \
+	}                                                                      \
+                                                                               \
+	/* The key of one column, that of token v. */                          \
+	static __device__ __forceinline__ uint64_t key_of_##name(              \
+		const sample_args *args, uint64_t entry, int raw,              \
+		const change_block *changes, uint32_t v)                       \
+	{                                                                      \
+		const type *logits =                                           \
+			(const type *)args->logits + entry * args->pitch;      \
+		const changed change = {args, changes, raw};                   \
+		float logit = sample_widen_##name(logits[v - args->first]);    \
+                                                                               \
+		if (!raw && !sample_is_allowed(args, entry, v))                \
+			return 0;                                              \
+		if (change.bits(v / 4) >> v % 4 & 1)                           \
+			logit = changed_logit(&changes->change, v, logit);     \
+		return sample_key(logit, v);                                   \
 	}                                                                      \
                                                                                \
 	static __device__ void sum_##name(const sample_args *args,             \

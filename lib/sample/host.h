@@ -52,23 +52,50 @@ struct filter_job {
 struct masses {
 	uint64_t cut; /* the key of the last token; SAMPLE_NO_TOKEN: nothing */
 	struct filter_sum all;
-	const struct sample_row *of;
 	struct filter_job job;
 };
 
 /*
- * masses_begin_<dtype>() finds what an entry keeps: at temperature 0 the first
- * token. *row must be valid, and both it and *change (NULL: logits are as they
- * are) outlive the masses. `keys` has room for FILTER_ROOM; after it is used for
- * another entry, only masses_keys() may be called. job.row makes masses of keys.
+ * masses_open_<dtype>() begins with an entry whose greatest key is `first`; it
+ * is looked for if that is 0, and then in job.first. *row must be valid, and
+ * *change (NULL: logits are as they are) outlive the masses. `keys` has room for
+ * FILTER_ROOM; after it is used for another entry, only masses_keys() may be
+ * called. job.row makes masses of keys.
  */
-#define MASSES_BEGIN(name, type)                                               \
-	void masses_begin_##name(struct masses *masses, uint64_t *keys,        \
-				 const struct sample_args *args,               \
-				 uint64_t entry, const struct sample_row *row, \
-				 const struct change *change);
-SAMPLE_LIST(MASSES_BEGIN)
-#undef MASSES_BEGIN
+#define MASSES_OPEN(name, type)                                               \
+	void masses_open_##name(struct masses *masses, uint64_t *keys,        \
+				const struct sample_args *args,               \
+				uint64_t entry, const struct sample_row *row, \
+				const struct change *change, uint64_t first);
+SAMPLE_LIST(MASSES_OPEN)
+#undef MASSES_OPEN
+
+typedef void masses_open(struct masses *masses, uint64_t *keys,
+			 const struct sample_args *args, uint64_t entry,
+			 const struct sample_row *row,
+			 const struct change *change, uint64_t first);
+
+/*
+ * masses_keep() finds what the filters of an entry keep, and the sum of its
+ * masses: at temperature 0 the first token.
+ */
+void masses_keep(struct masses *masses, const struct sample_row *row);
+
+/* masses_sum() adds up the masses of all keys from a cut on, in halves. */
+void masses_sum(struct masses *masses, uint64_t cut, uint64_t sums[2]);
+
+/* masses_draw() returns the greatest key of what row->cut keeps: 0 if none. */
+uint64_t masses_draw(struct masses *masses, const struct sample_row *row);
+
+/*
+ * masses_top() writes the first n keys from a cut on, in any order, and returns
+ * how many there are; n is at most LOGPROB_TOP_MAX.
+ */
+uint32_t masses_top(struct masses *masses, uint64_t cut, uint32_t n,
+		    uint64_t *keys);
+
+/* masses_kept() says how many keys there are from a cut on, and the last. */
+struct filter_kept masses_kept(const struct masses *masses, uint64_t cut);
 
 /*
  * masses_some() writes the next keys, in the order of columns, that include all

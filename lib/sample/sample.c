@@ -309,8 +309,8 @@ enum philox_status sample_check_inputs(const struct philox_sample_desc *sample,
 		       : status;
 }
 
-static enum philox_status sample_check(const struct philox_sample_desc *sample,
-				       uint64_t n, uint64_t rows)
+enum philox_status sample_check(const struct philox_sample_desc *sample,
+				uint64_t n, uint64_t rows)
 {
 	enum philox_status status = sample_check_inputs(sample, n, rows);
 
@@ -441,7 +441,7 @@ static void add_logprobs(struct rows_arrays *arrays,
 			    sizeof(*to->of_top));
 }
 
-static void add_arrays(struct rows_arrays *arrays,
+void sample_add_arrays(struct rows_arrays *arrays,
 		       const struct sample_args *args, enum philox_dtype dtype)
 {
 	const uint64_t n = args->list.n;
@@ -564,7 +564,7 @@ static enum philox_status prepare(const struct philox_sample_desc *sample,
 		return status;
 	sample_set_args(args, sample);
 	if (args->list.n)
-		add_arrays(arrays, args, sample->dtype);
+		sample_add_arrays(arrays, args, sample->dtype);
 	rows_arrays_list(arrays, of_caller);
 	*call = make_call(args, sample, of_caller);
 	return args->list.n ? rows_arrays_check(arrays) : PHILOX_OK;

@@ -1,7 +1,8 @@
 /*
- * lib/sample/sample.h - what a sample reads, checked and converted
+ * lib/sample/sample.h - samples, checked and converted
  *
- * For calls with a struct philox_sample_desc whose results they do not use.
+ * For calls with a struct philox_sample_desc that draw by other rules, or in
+ * other steps.
  */
 #ifndef LIB_SAMPLE_SAMPLE_H
 #define LIB_SAMPLE_SAMPLE_H
@@ -17,6 +18,10 @@ enum philox_status sample_check_size(const struct philox_sample_desc *sample);
  */
 enum philox_status sample_check_inputs(const struct philox_sample_desc *sample,
 				       uint64_t n, uint64_t rows);
+
+/* sample_check() checks also what it writes. */
+enum philox_status sample_check(const struct philox_sample_desc *sample,
+				uint64_t n, uint64_t rows);
 
 /* sample_set_args() converts a sample that is checked; its source is set. */
 void sample_set_args(struct sample_args *args,
@@ -38,5 +43,9 @@ void sample_add_inputs(struct rows_arrays *arrays,
 		       const struct sample_names *names,
 		       const struct sample_args *args, enum philox_dtype dtype,
 		       uint64_t n);
+
+/* sample_add_arrays() adds all arrays of a sample, and of its source. */
+void sample_add_arrays(struct rows_arrays *arrays,
+		       const struct sample_args *args, enum philox_dtype dtype);
 
 #endif

@@ -70,7 +70,8 @@ static void make_logits(struct contract *c, struct site *site,
 /* The best of some columns; some are none. */
 static int32_t draft_of(uint32_t entry, uint32_t position)
 {
-	const uint32_t row = entry * POSITIONS + position;
+	/* the same twice, so that what is counted of one matters to the next */
+	const uint32_t row = entry * POSITIONS + (position ? 1 : 0);
 	int32_t best = -1;
 	float most = -100;
 
@@ -91,8 +92,8 @@ static int32_t draft_of(uint32_t entry, uint32_t position)
 /* --- calls ---------------------------------------------------------------- */
 
 /* Rows that do not exist, are used up or are there twice, and a mask. */
-static void make_list(struct contract *c, struct site *site,
-		      struct philox_row_list *list)
+static void make_entries(struct contract *c, struct site *site,
+			 struct philox_row_list *list)
 {
 	uint32_t indices[MOST];
 	uint8_t mask[MOST];
@@ -180,7 +181,7 @@ static void make_changes(struct contract *c, struct site *site,
 		(struct philox_penalty_desc){.size = sizeof(a->penalties),
 					     .history = &a->history,
 					     .repetition = 1.25,
-					     .frequency = 0.5,
+					     .frequency = 2,
 					     .presence = 0.25};
 	a->bias = (struct philox_bias_desc){.size = sizeof(a->bias),
 					    .ids = memory[2],
@@ -196,7 +197,7 @@ static void make_accepting(struct contract *c, struct site *site,
 					   .pitch = COLUMNS,
 					   .first = FIRST,
 					   .temperature = 0.8}};
-	EXPECT_PART(make_list(c, site, &a->list));
+	EXPECT_PART(make_entries(c, site, &a->list));
 	for (int i = 0; i < KINDS; i++) {
 		EXPECT_PART(
 			make_logits(c, site, dtypes[i], 0, &a->of_target[i]));
@@ -242,6 +243,7 @@ static void choose_accepted(struct accepting *a, uint32_t k)
 	a->target.allowed_pitch = k % 5 == 3 ? WORDS : 0;
 	a->target.penalties = k > 7 && k % 5 ? &a->penalties : NULL;
 	a->target.bias = k % 3 ? NULL : &a->bias;
+	a->draft.bias = k % 4 < 2 ? &a->bias : NULL;
 	a->draft.temperature = k == 4 ? 0 : 1.1;
 	a->draft.penalties = k > 8 && k % 5 ? &a->penalties : NULL;
 	a->draft.filters = k % 2 ? PHILOX_FILTER_TOP_K : 0;
