@@ -20,6 +20,7 @@
  *   philox/penalties.h
  *                     biases, and penalties for tokens that rows have had
  *   philox/accept.h   drafts of another model, accepted by probabilities
+ *   philox/split.h    samples of a vocabulary that is split over ranks
  *   philox/graph.h    graphs, with branches, loops and parameters that change
  *                     with each launch; launches that are checked against
  *                     their eager form
@@ -54,6 +55,7 @@
 #include <philox/runner.h>
 #include <philox/penalties.h>
 #include <philox/accept.h>
+#include <philox/split.h>
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>

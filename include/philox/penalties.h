@@ -38,8 +38,9 @@
  * token of each entry when all are drawn: so all entries see the history as it
  * was before the call, also those of one row. Other samples note nothing:
  * drafts that are kept, and tokens that ranks have found, are noted by
- * philox_history_add(). So ranks that share a vocabulary write keys and no
- * tokens: what one of them has found may not be what is drawn.
+ * philox_history_add(). So ranks that share a vocabulary and sample by keys
+ * write no tokens: what one of them has found may not be what is drawn. In
+ * rounds (philox/split.h) the last notes the token.
  *
  * Calls that use one history are in the order of their stream; on several
  * streams they must be ordered by events (philox/device.h).

@@ -549,7 +549,7 @@ PHILOX_API enum philox_status philox_rows_check(
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
  * whole, and philox_sample_token() gives its token. All ranks need the same
  * states. This is so without filters and logprobs: they look at the columns of
- * the call only, so they need the whole vocabulary on one rank.
+ * the call only. With them, ranks sample in rounds: philox/split.h.
  */
 
 struct philox_bias_desc;

@@ -174,7 +174,7 @@ struct layout_args {
  * Part of lib/device/kernels.h. Those of draws are defined in
  * lib/rows/elements.h, with loops in lib/rows/host.c and CUDA kernels in
  * lib/rows/cuda.cu; those of samples are in lib/sample, and those that accept
- * drafts in lib/accept.
+ * drafts in lib/accept, those of split vocabularies in lib/split.
  */
 
 /*
@@ -213,7 +213,10 @@ struct layout_args {
 	X(sample_note, sample_note_args, 256)       \
 	X(accept_f32, accept_args, SAMPLE_THREADS)  \
 	X(accept_bf16, accept_args, SAMPLE_THREADS) \
-	X(accept_f16, accept_args, SAMPLE_THREADS)
+	X(accept_f16, accept_args, SAMPLE_THREADS)  \
+	X(split_f32, split_args, SAMPLE_THREADS)    \
+	X(split_bf16, split_args, SAMPLE_THREADS)   \
+	X(split_f16, split_args, SAMPLE_THREADS)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -457,6 +460,25 @@ struct accept_args {
 	int32_t *tokens;
 	uint32_t *counts;
 	uint32_t n_drafts;
+};
+
+/* A round of a sample that is split; see Note [Rounds] in lib/split/split.h. */
+struct split_round {
+	uint32_t kind;     /* enum split_kind */
+	uint32_t searches; /* of a level: a bit for each of enum split_by */
+	uint32_t level;
+	uint64_t *sums; /* what it writes, entry after entry */
+	uint64_t *maxima;
+};
+
+struct split_args {
+	struct sample_args sample;
+	void *work; /* a struct split_entry for each entry */
+	uint32_t part;
+	uint32_t n_parts;
+	uint32_t index_bits; /* of an index of the whole vocabulary */
+	struct split_round now;
+	struct split_round before; /* it; the kind is SPLIT_BEGIN for the first */
 };
 
 /* Notes tokens of entries: philox_history_add(). */

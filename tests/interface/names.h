@@ -53,6 +53,13 @@ extern const float *of_entry;
 /* accept.h */
 extern struct philox_accept_desc accept;
 
+/* split.h */
+extern struct philox_split_desc split;
+extern struct philox_split_info info;
+extern uint32_t n_entries;
+void add_up(uint64_t *numbers, uint64_t n, philox_stream stream);
+void take_most(uint64_t *numbers, uint64_t n, philox_stream stream);
+
 /* runner.h */
 extern struct philox_runner *runner;
 extern struct philox_runner_desc runner_options;

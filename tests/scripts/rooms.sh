@@ -25,6 +25,7 @@ pass
 rows
 sample
 accept
+split
 save
 ranks
 kernels/head

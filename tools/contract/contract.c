@@ -37,7 +37,8 @@ const struct contract_check *const contract_tables[] = {
 	contract_tokens,        contract_filters, contract_penalties,
 	contract_graph,         contract_detect,  contract_bodies,
 	contract_runner,        contract_runner_inputs,
-	contract_mesh,          contract_accept,  NULL};
+	contract_mesh,          contract_accept,  contract_split,
+	NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -50,7 +50,8 @@ CUOBJDUMP=${CUOBJDUMP:-$(find_disassembler)}
 DUMPS=$WORK
 export CUOBJDUMP DUMPS
 kernels="lib/kernels/cuda/cuda.cu lib/kernels/cuda/heads.cu lib/rows/cuda.cu
-	lib/sample/best.cu lib/sample/filter.cu lib/accept/accept.cu"
+	lib/sample/best.cu lib/sample/filter.cu lib/accept/accept.cu
+	lib/split/split.cu"
 # shellcheck disable=SC2086 # a build's folder has no blanks, make sees to it
 objects=$(printf "$BUILD/%s.o " $kernels)
 version=$("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\)$/\1/p')

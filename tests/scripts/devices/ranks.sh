@@ -421,6 +421,27 @@ helps()
 		! grep -E '.{81}' "$WORK/out"
 }
 
+# --- a vocabulary over ranks: examples/split.c --------------------------------
+
+builds_split()
+{
+	OMPI_CC=$CC "${MPICC:-mpicc}" -std=c11 -Wall -Wextra -Werror -Iinclude \
+		examples/split.c -o "$WORK/split" "$BUILD/libphilox.so"
+}
+
+# splits RANKS
+splits()
+{
+	LD_LIBRARY_PATH=$BUILD timeout 120 mpirun --oversubscribe \
+		--bind-to none -n "$1" "$WORK/split" >"$WORK/split.$1" 2>&1 </dev/null &&
+		[ "$(grep -c '^step' "$WORK/split.$1")" -eq 5 ]
+}
+
+splits_as_one()
+{
+	splits "$1" && diff "$WORK/split.1" "$WORK/split.$1"
+}
+
 # --- GPUs, as far as they can be simulated ------------------------------------
 
 # Kernels of examples/ranks/kernels.cu, and NCCL by MPI
@@ -454,6 +475,11 @@ if ! command -v "${MPICC:-mpicc}" >"$WORK/which" ||
 fi
 awk 'BEGIN { for (i = 0; i < 400; i++)
 	printf "%d and %d make %d. ", i % 7, i % 5, i % 7 + i % 5 }' >"$text"
+check "split.c is built" builds_split
+check "one rank samples all columns" splits 1
+for n in 2 3 7; do
+	check "$n ranks sample as one" splits_as_one $n
+done
 check "make ranks" make ranks
 check "one rank trains" trains
 check "another seed is another run" other_with --seed 2

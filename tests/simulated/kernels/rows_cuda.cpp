@@ -52,6 +52,7 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #include "lib/sample/best.cu"
 #include "lib/sample/filter.cu"
 #include "lib/accept/accept.cu"
+#include "lib/split/split.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 
