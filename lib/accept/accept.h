@@ -13,7 +13,7 @@
 #define LIB_ACCEPT_ACCEPT_H
 
 #include <philox/accept.h>
-#include "lib/sample/change.h"
+#include "lib/change/change.h"
 #include "lib/sample/filter.h"
 
 /* --- wide integers -------------------------------------------------------- */

@@ -52,7 +52,8 @@ static uint64_t key_of(const struct masses *masses, int32_t v)
 {
 	uint64_t key;
 
-	masses_keys(masses, (uint32_t)v - masses->job.args->first, 1, &key);
+	filter_keys(&masses->job, (uint32_t)v - masses->job.args->first, 1,
+		    &key);
 	return key;
 }
 
@@ -87,18 +88,25 @@ ALWAYS_INLINE void weigh(const struct accept_job *job, const uint64_t *keys,
 	}
 }
 
+/* Whether what the target keeps is listed. */
+static int is_listed(const struct accept_job *job)
+{
+	return filter_is_listed(&job->p.job, job->p.cut, SAMPLE_NO_TOKEN);
+}
+
 /* Weighs the next tokens from *at on; 0 after the last. */
 ALWAYS_INLINE int weigh_some(const struct accept_job *job, uint32_t *at,
 			     struct weighing *to)
 {
-	const int listed = masses_are_listed(&job->p);
+	const int listed = is_listed(job);
 	uint64_t room[FILTER_SPAN], q_room[FILTER_SPAN];
 	const uint32_t from = *at;
 	const uint64_t *keys;
-	const uint32_t n = masses_some(&job->p, at, &keys, room);
+	const uint32_t n = filter_some(&job->p.job, job->p.cut, SAMPLE_NO_TOKEN,
+				       at, &keys, room);
 
 	if (n && !listed && job->of.from == ACCEPT_LOGITS)
-		masses_keys(&job->q, from, n, q_room);
+		filter_keys(&job->q.job, from, n, q_room);
 	weigh(job, keys, listed ? NULL : q_room, n, to);
 	return n != 0;
 }
@@ -123,7 +131,7 @@ ALWAYS_INLINE void weigh_groups(const struct accept_job *job,
 	groups->count = 0;
 	while (weigh_some(job, &at, &to))
 		if (at % groups->columns == 0 ||
-		    at >= job->args->target.vocab || masses_are_listed(&job->p))
+		    at >= job->args->target.vocab || is_listed(job))
 			groups->sums[groups->count++] = to.sum;
 }
 

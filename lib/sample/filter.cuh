@@ -8,7 +8,7 @@
 #define LIB_SAMPLE_FILTER_CUH
 
 #include "lib/sample/best.cuh"
-#include "lib/sample/change.h"
+#include "lib/change/change.h"
 #include "lib/sample/filter.h"
 
 /* Tokens that are few enough to be listed. */

@@ -4,7 +4,7 @@
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
 #include "lib/rows/rows.h"
-#include "lib/sample/change.h"
+#include "lib/change/change.h"
 #include "lib/sample/host.h"
 
 struct simd_columns sample_columns(const struct sample_args *args,

@@ -6,8 +6,8 @@
 #include "lib/base/float_mode.h"
 #include "lib/dist/dist.h"
 #include "lib/rows/rows.h"
-#include "lib/sample/change.h"
-#include "lib/sample/changes.h"
+#include "lib/change/change.h"
+#include "lib/change/changes.h"
 #include "lib/sample/logprob.h"
 #include "lib/sample/sample.h"
 

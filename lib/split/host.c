@@ -96,7 +96,7 @@ ALWAYS_INLINE void do_level(struct split_job *job, struct split_entry *e)
 		const uint32_t left = vocab - at;
 		const uint32_t n = left < FILTER_SPAN ? left : FILTER_SPAN;
 
-		masses_keys(&job->masses, at, n, keys);
+		filter_keys(&job->masses.job, at, n, keys);
 		for (uint32_t i = 0; i < n; i++)
 			split_count(args, e, shifts, &row, keys[i], sums);
 	}
@@ -117,7 +117,7 @@ static void put_ids(struct split_job *job, uint64_t cut, int raw)
 
 		if (v < 0 || column >= args->sample.vocab)
 			continue;
-		masses_keys(&job->masses, column, 1, &ids[i]);
+		filter_keys(&job->masses.job, column, 1, &ids[i]);
 		ids[i] = split_sent(ids[i]);
 	}
 	if (to->n_top)
@@ -161,7 +161,7 @@ static void do_draw(struct split_job *job, const struct split_entry *e)
 		}
 		if (filter_is_asked(filters)) {
 			const struct filter_kept kept =
-				masses_kept(&job->masses, e->cut);
+				filter_kept_of(&job->masses.job, e->cut);
 
 			if (filters->cuts)
 				maxima[1] = ~kept.last;
@@ -187,10 +187,10 @@ static void do_token(struct split_job *job, const struct split_entry *e)
 	if (philox_sample_token(e->key) < 0 || column >= args->sample.vocab)
 		return;
 	open_kept(job, &job->row, e->first);
-	masses_keys(&job->masses, column, 1, &maxima[0]);
+	filter_keys(&job->masses.job, column, 1, &maxima[0]);
 	maxima[0] = split_sent(maxima[0]);
 	open_raw(job, &raw, &one, LOGPROB_ALL);
-	masses_keys(&job->masses, column, 1, &maxima[1]);
+	filter_keys(&job->masses.job, column, 1, &maxima[1]);
 	maxima[1] = split_sent(maxima[1]);
 }
 

@@ -28,7 +28,7 @@
 #define LIB_SPLIT_SPLIT_H
 
 #include <philox/split.h>
-#include "lib/sample/change.h"
+#include "lib/change/change.h"
 #include "lib/sample/logprob.h"
 
 enum {

@@ -23,6 +23,7 @@ trace
 state
 pass
 rows
+change
 sample
 accept
 split

@@ -1,10 +1,10 @@
 /*
- * lib/sample/history.c - which tokens rows have had
+ * lib/change/history.c - which tokens rows have had
  */
 #include <inttypes.h>
+#include "lib/change/changes.h"
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/sample/changes.h"
 
 #define HISTORY_SIZE_FIRST OPTIONS_FIRST(struct philox_history, vocab)
 OPTIONS_NO_PADDING(struct philox_history, vocab);

@@ -1,10 +1,10 @@
 /*
- * lib/sample/changes.c - biases and penalties of a sample, checked and converted
+ * lib/change/changes.c - biases and penalties of a sample, checked and converted
  */
 #include <inttypes.h>
+#include "lib/change/changes.h"
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/sample/changes.h"
 
 #define BIAS_SIZE_FIRST OPTIONS_FIRST(struct philox_bias_desc, reserved)
 OPTIONS_NO_PADDING(struct philox_bias_desc, reserved);

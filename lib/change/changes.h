@@ -1,9 +1,9 @@
 /*
- * lib/sample/changes.h - biases and penalties of a sample, and histories, checked
+ * lib/change/changes.h - biases and penalties of a sample, and histories, checked
  * and converted
  */
-#ifndef LIB_SAMPLE_CHANGES_H
-#define LIB_SAMPLE_CHANGES_H
+#ifndef LIB_CHANGE_CHANGES_H
+#define LIB_CHANGE_CHANGES_H
 
 #include <philox/penalties.h>
 #include "lib/rows/rows.h"

@@ -1,13 +1,13 @@
 /*
- * lib/sample/change.h - biases and penalties, for host loop and kernel alike
+ * lib/change/change.h - biases and penalties, for host loop and kernel alike
  *
  * philox/penalties.h says what a logit becomes. Few tokens of a vocabulary have a
  * bias, or were seen; a bit tells which, and the others are as they are.
  */
-#ifndef LIB_SAMPLE_CHANGE_H
-#define LIB_SAMPLE_CHANGE_H
+#ifndef LIB_CHANGE_CHANGE_H
+#define LIB_CHANGE_CHANGE_H
 
-#include "lib/sample/elements.h"
+#include "lib/rows/elements.h"
 
 /* What changes the logits of an entry. */
 struct change {
