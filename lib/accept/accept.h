@@ -40,21 +40,6 @@ PHILOX_FN struct wide wide_of(struct filter_sum sum)
 	return x;
 }
 
-/* wide_high() returns the upper 64 bits of a product. */
-PHILOX_FN uint64_t wide_high(uint64_t a, uint64_t b)
-{
-#if defined(__NVCC__) && defined(__CUDA_ARCH__)
-	return __umul64hi(a, b);
-#else
-	const uint64_t a0 = a & 0xffffffffu, a1 = a >> 32;
-	const uint64_t b0 = b & 0xffffffffu, b1 = b >> 32;
-	const uint64_t one = a1 * b0 + (a0 * b0 >> 32);
-	const uint64_t other = a0 * b1 + (one & 0xffffffffu);
-
-	return a1 * b1 + (one >> 32) + (other >> 32);
-#endif
-}
-
 PHILOX_FN struct wide wide_times(struct wide a, uint64_t b)
 {
 	uint64_t carry = 0;
@@ -63,7 +48,7 @@ PHILOX_FN struct wide wide_times(struct wide a, uint64_t b)
 	{
 		const uint64_t low = a.w[i] * b + carry;
 
-		carry = wide_high(a.w[i], b) + (low < carry);
+		carry = philox_mulhi_u64(a.w[i], b) + (low < carry);
 		a.w[i] = low;
 	}
 	return a;

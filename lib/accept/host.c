@@ -118,9 +118,43 @@ struct groups {
 	uint32_t count;
 };
 
+/* The sum of a group's weights where they are masses, but for the draft's. */
+static struct wide mass_of_group(struct accept_job *job, uint32_t from,
+				 uint32_t n)
+{
+	const struct accept_position *of = &job->of;
+	const uint32_t draft = (uint32_t)of->token - job->args->target.first;
+	uint64_t sums[2], mass;
+
+	masses_sum_of(&job->p, of->p.cut, from, n, sums);
+	if (of->from == ACCEPT_POINT && draft - from < n) {
+		mass = accept_mass(&of->p, key_of(&job->p, of->token));
+		sums[0] -= filter_upper(mass);
+		sums[1] -= filter_lower(mass);
+	}
+	return wide_of(filter_join(sums[0], sums[1]));
+}
+
+static void mass_groups(struct accept_job *job, struct groups *groups)
+{
+	const uint32_t vocab = job->args->target.vocab;
+	struct wide sum = {{0, 0, 0, 0}};
+
+	for (uint32_t at = 0; at < vocab; at += groups->columns) {
+		const uint32_t left = vocab - at;
+
+		sum = wide_plus(sum, mass_of_group(job, at,
+						   left < groups->columns
+							   ? left
+							   : groups->columns));
+		groups->sums[groups->count++] = sum;
+		if (left <= groups->columns)
+			return;
+	}
+}
+
 /* Adds all weights up. */
-ALWAYS_INLINE void weigh_groups(const struct accept_job *job,
-				struct groups *groups)
+ALWAYS_INLINE void weigh_groups(struct accept_job *job, struct groups *groups)
 {
 	const uint32_t spans = (job->args->target.vocab - 1) / FILTER_SPAN + 1;
 	struct weighing to = {.token = -1};
@@ -129,6 +163,10 @@ ALWAYS_INLINE void weigh_groups(const struct accept_job *job,
 	memset(&to.goal, 0xff, sizeof(to.goal)); /* above all sums */
 	groups->columns = ((spans - 1) / GROUPS + 1) * FILTER_SPAN;
 	groups->count = 0;
+	if (job->of.from != ACCEPT_LOGITS && !is_listed(job)) {
+		mass_groups(job, groups);
+		return;
+	}
 	while (weigh_some(job, &at, &to))
 		if (at % groups->columns == 0 ||
 		    at >= job->args->target.vocab || is_listed(job))

@@ -61,6 +61,19 @@ void filter_logits(const struct filter_job *job, uint32_t from, uint32_t n,
 	}
 }
 
+void filter_take_part(const struct filter_job *job, uint32_t from, uint32_t n,
+		      struct filter_part *part)
+{
+	part->columns = simd_columns_after(job->columns, from, job->size);
+	part->columns.count = n;
+	part->kernel = job->kernel;
+	if (!job->change)
+		return;
+	filter_logits(job, from, n, part->logits);
+	part->columns.logits = part->logits;
+	part->kernel = KERNEL_sample_f32;
+}
+
 /* filter_next_part() makes the next part; `at` begins with 0; 0 after the last. */
 int filter_next_part(const struct filter_job *job, struct filter_part *part)
 {
@@ -69,18 +82,8 @@ int filter_next_part(const struct filter_job *job, struct filter_part *part)
 
 	if (!left)
 		return 0;
-	part->columns = job->columns;
-	part->kernel = job->kernel;
-	if (!job->change) {
-		part->at = job->args->vocab;
-		return 1;
-	}
-	filter_logits(job, part->at, n, part->logits);
-	part->columns.first += part->at;
-	part->columns.count = n;
-	part->columns.logits = part->logits;
-	part->kernel = KERNEL_sample_f32;
-	part->at += n;
+	filter_take_part(job, part->at, job->change ? n : left, part);
+	part->at += part->columns.count;
 	return 1;
 }
 

@@ -103,6 +103,28 @@ static void filter_sum_across(const struct filter_job *job, uint64_t base,
 		filter_sum_part(job, &part, base, sums);
 }
 
+/* The same of some columns; one by one without vectors, or beside infinities. */
+ALWAYS_INLINE void filter_sum_some(const struct filter_job *job, uint64_t base,
+				   uint32_t from, uint32_t n, uint64_t sums[2])
+{
+	uint64_t keys[FILTER_SPAN];
+	struct filter_part part;
+
+	if (job->loops && !isinf(job->row.most)) {
+		filter_take_part(job, from, n, &part);
+		filter_sum_part(job, &part, base, sums);
+		return;
+	}
+	filter_keys(job, from, n, keys);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t mass =
+			keys[i] < base ? 0 : filter_mass_of(&job->row, keys[i]);
+
+		sums[0] += filter_upper(mass);
+		sums[1] += filter_lower(mass);
+	}
+}
+
 /* Adds up the masses of the keys from `base` on, in halves. */
 ALWAYS_INLINE void filter_sum(struct filter_job *job, uint64_t base,
 			      uint64_t sums[2])
@@ -521,11 +543,17 @@ ALWAYS_INLINE int filter_keep_masses(struct masses *masses,
 
 /* What is asked of masses, where a target makes it fast. */
 struct masses_call {
-	enum { MASSES_KEEP, MASSES_SUM, MASSES_DRAW, MASSES_TOP } what;
+	enum {
+		MASSES_KEEP,
+		MASSES_SUM,
+		MASSES_SUM_OF,
+		MASSES_DRAW,
+		MASSES_TOP
+	} what;
 	struct masses *masses;
 	const struct sample_row *row;
 	uint64_t cut, *keys, *result;
-	uint32_t n, *count;
+	uint32_t from, n, *count;
 };
 
 ALWAYS_INLINE void filter_masses(const struct masses_call *call)
@@ -539,6 +567,16 @@ ALWAYS_INLINE void filter_masses(const struct masses_call *call)
 		break;
 	case MASSES_SUM:
 		filter_sum(&masses->job, call->cut, call->result);
+		break;
+	case MASSES_SUM_OF:
+		for (uint32_t at = 0; at < call->n; at += FILTER_SPAN) {
+			const uint32_t left = call->n - at;
+
+			filter_sum_some(&masses->job, call->cut,
+					call->from + at,
+					left < FILTER_SPAN ? left : FILTER_SPAN,
+					call->result);
+		}
 		break;
 	case MASSES_DRAW:
 		*call->result = filter_draw(&masses->job, call->row);
@@ -574,6 +612,20 @@ void masses_sum(struct masses *masses, uint64_t cut, uint64_t sums[2])
 					 .cut = cut,
 					 .result = sums};
 
+	run_masses(&call);
+}
+
+void masses_sum_of(struct masses *masses, uint64_t cut, uint32_t from,
+		   uint32_t n, uint64_t sums[2])
+{
+	const struct masses_call call = {.what = MASSES_SUM_OF,
+					 .masses = masses,
+					 .cut = cut,
+					 .from = from,
+					 .n = n,
+					 .result = sums};
+
+	sums[0] = sums[1] = 0;
 	run_masses(&call);
 }
 

@@ -63,6 +63,10 @@ struct filter_part {
 	float logits[FILTER_CHANGED];
 };
 
+/* filter_take_part() makes a part: FILTER_CHANGED columns at most, if changed. */
+void filter_take_part(const struct filter_job *job, uint32_t from, uint32_t n,
+		      struct filter_part *part);
+
 /* filter_next_part() makes the next part; `at` begins with 0; 0 after the last. */
 int filter_next_part(const struct filter_job *job, struct filter_part *part);
 
@@ -142,6 +146,10 @@ void masses_keep(struct masses *masses, const struct sample_row *row);
 
 /* masses_sum() adds up the masses of all keys from a cut on, in halves. */
 void masses_sum(struct masses *masses, uint64_t cut, uint64_t sums[2]);
+
+/* masses_sum_of() does so for n columns from `from` on. */
+void masses_sum_of(struct masses *masses, uint64_t cut, uint32_t from,
+		   uint32_t n, uint64_t sums[2]);
 
 /* masses_draw() returns the greatest key of what row->cut keeps: 0 if none. */
 uint64_t masses_draw(struct masses *masses, const struct sample_row *row);

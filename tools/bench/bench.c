@@ -76,9 +76,11 @@ static const struct part parts[] = {
 	 "  own: without the first; torch: log_softmax(), topk(), multinomial() and\n"
 	 "  gather(). rows/penalised/NxV: a token with 20 biases and with penalties\n"
 	 "  for 500 tokens, which is noted; token: without; torch: scatter_add(),\n"
-	 "  where(), softmax() and multinomial(). rows/greedy/NxV: beside the\n"
-	 "  maximum of the same bytes. On a CPU all but torch, with --threads, run\n"
-	 "  on one thread.\n",
+	 "  where(), softmax() and multinomial(). rows/accepted/NxV: N - 1 drafts\n"
+	 "  of one row are accepted, and a token drawn; tokens: N tokens; point:\n"
+	 "  drafts without logits, of which the first is refused. rows/greedy/NxV:\n"
+	 "  beside the maximum of the same bytes. On a CPU all but torch, with\n"
+	 "  --threads, run on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"

@@ -198,6 +198,34 @@ static enum philox_status filter_share(void *user)
 				  &sample);
 }
 
+/* One entry, whose drafts are all likely: of the distribution itself, or not. */
+static enum philox_status accept_drafts(const struct rows_bench *of,
+					int is_point)
+{
+	const struct philox_row_list list = {.size = sizeof(list), .count = 1};
+	struct philox_sample_desc target = describe(of, 0.8);
+	struct philox_accept_desc accept = {.size = sizeof(accept),
+					    .target = &target,
+					    .draft = is_point ? NULL : &target,
+					    .drafts = of->top,
+					    .tokens = of->tokens,
+					    .counts = of->words,
+					    .n_drafts = of->list.count - 1};
+
+	target.tokens = NULL;
+	return philox_rows_accept(of->rows, of->bench->stream, &list, &accept);
+}
+
+static enum philox_status accept_all(void *of)
+{
+	return accept_drafts(of, 0);
+}
+
+static enum philox_status accept_points(void *of)
+{
+	return accept_drafts(of, 1);
+}
+
 static enum philox_status greedy_and_bits(void *user)
 {
 	const struct rows_bench *of = user;
@@ -487,6 +515,23 @@ static int race_penalised(struct rows_bench *of, const char *name)
 	return failed;
 }
 
+static int race_accepted(struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, accept_all}, points = {of, accept_points};
+	struct entry all = {of, warm};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "tokens", .run = run_entry, .of = &all},
+		{.name = "point", .run = run_entry, .of = &points}};
+
+	if (make_logits(of) ||
+	    bench_try("drafts",
+		      philox_memory_set(of->bench->device, of->bench->stream,
+					of->top, 0, of->list.count * 4)))
+		return -1;
+	return race_rows(of, name, racers, N(racers));
+}
+
 static int race_greedy(struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, greedy}, peer = {of, maximum};
@@ -514,6 +559,7 @@ static const struct shape {
 	      {"filtered", 64, VOCAB, race_filtered},
 	      {"penalised", 1, VOCAB, race_penalised},
 	      {"penalised", 64, VOCAB, race_penalised},
+	      {"accepted", 5, VOCAB, race_accepted},
 	      {"logprobs", 1, VOCAB, race_logprobs},
 	      {"logprobs", 64, VOCAB, race_logprobs},
 	      {"greedy", 1, VOCAB, race_greedy},

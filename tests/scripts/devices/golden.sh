@@ -49,8 +49,16 @@ logprobs_are_made_again()
 		[ -s "$WORK/small" ] && diff "$WORK/part" "$WORK/small"
 }
 
+# Those of long rows, and all of the model's own checks, too
+drafts_are_made_again()
+{
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/accept/accept.py >"$WORK/all" &&
+		diff tests/accept/accept.txt "$WORK/all"
+}
+
 check "the law of filters gives its table" filters_are_made_again
 check "the law of logprobs gives its table" logprobs_are_made_again
+check "the law of drafts gives its table" drafts_are_made_again
 for table in tests/golden/*.txt; do
 	check "$table says how it was made" tells_its_origin "$table"
 done

@@ -187,7 +187,9 @@ rows_part()
 		"pytorch.py" in
 			have(f"rows/penalised/{n}x1000", "torch")[0]["note"]
 		for n in (1, 64)) and
-	len(rows) == 29' &&
+	have("rows/accepted/5x1000", "tokens")[0]["ratio"] and
+	have("rows/accepted/5x1000", "point")[0]["ratio"] and
+	len(rows) == 31' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }
