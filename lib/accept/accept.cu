@@ -284,9 +284,9 @@ static __device__ __forceinline__ void end_entries(const accept_args *args)
 		return warp_wide(sum);                                           \
 	}                                                                        \
                                                                                  \
-	/* The token that is drawn: a warp's part of the columns, and of that, \
-	 * until one is left. Not inlined: most positions need no registers \
-	 * for it. */ \
+	/* The token that is drawn: a warp's part of the columns, and of that,   \
+	 * until one is left. Not inlined: most positions need no registers      \
+	 * for it. */                                                            \
 	static __device__ __noinline__ int32_t draw_##name(                      \
 		const accept_args *args, accept_block *block)                    \
 	{                                                                        \

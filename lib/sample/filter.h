@@ -199,19 +199,21 @@ struct filter_buckets {
 #define FILTER_COUNT(to)      ((*(to))++)
 #endif
 
-/* filter_step() returns the bucket of the first level. */
-PHILOX_FN uint32_t filter_step(float t)
+/*
+ * filter_step() returns the bucket of a first level, of which a unit of t has
+ * `steps`, a power of 2, and whose last has all that is left.
+ */
+PHILOX_FN uint32_t filter_step(float t, int steps, uint32_t last)
 {
-	const float steps = philox_multiply(t, -(float)FILTER_STEPS);
+	const float step = philox_multiply(t, -(float)steps);
 
-	return steps < (float)(FILTER_BUCKETS - 1) ? (uint32_t)steps
-						   : FILTER_BUCKETS - 1;
+	return step < (float)last ? (uint32_t)step : last;
 }
 
 /* filter_step_least() returns the lowest t of a step but the last. */
-PHILOX_FN float filter_step_least(uint32_t step)
+PHILOX_FN float filter_step_least(uint32_t step, int steps)
 {
-	const float next = (float)(step + 1) * (-1.0f / FILTER_STEPS);
+	const float next = (float)(step + 1) * (-1.0f / (float)steps);
 
 	return philox_f32_from_bits(philox_f32_bits(next) - 1);
 }
@@ -301,7 +303,8 @@ PHILOX_FN void filter_count(const struct filter_search *s,
 
 	if (s->by_mass || s->level == 0)
 		t = filter_t(row, filter_logit(key));
-	i = s->level ? (uint32_t)((s->high - key) >> s->shift) : filter_step(t);
+	i = s->level ? (uint32_t)((s->high - key) >> s->shift)
+		     : filter_step(t, FILTER_STEPS, FILTER_BUCKETS - 1);
 	FILTER_COUNT(&buckets->count[i]);
 	if (!s->by_mass)
 		return;
@@ -378,9 +381,13 @@ PHILOX_FN void filter_narrow(struct filter_search *s,
 			low = high - (((uint64_t)1 << s->shift) - 1);
 	} else {
 		if (i < FILTER_BUCKETS - 1)
-			low = filter_lowest(row, filter_step_least(i));
+			low = filter_lowest(row,
+					    filter_step_least(i, FILTER_STEPS));
 		if (i)
-			high = filter_lowest(row, filter_step_least(i - 1)) - 1;
+			high = filter_lowest(
+				       row,
+				       filter_step_least(i - 1, FILTER_STEPS)) -
+			       1;
 		else
 			high = sample_key(row->most, 0);
 	}

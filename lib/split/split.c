@@ -19,7 +19,7 @@ OPTIONS_NO_PADDING(struct philox_split_info, reserved);
 
 #define PARTS_MAX 1024
 #define SLOTS_MAX \
-	65536 /* for first tokens: they are ranked against each other */
+	65536 /* of first tokens, which are compared with each other */
 
 /* --- rounds --------------------------------------------------------------- */
 
@@ -188,14 +188,14 @@ static enum philox_status check_limits(const struct philox_split_desc *split)
 	return PHILOX_OK;
 }
 
-/* But for arrays, which a plan has no use for. */
-static enum philox_status check_sample(const struct philox_split_desc *split)
+static enum philox_status check_sample(const struct philox_split_desc *split,
+				       uint64_t n, uint64_t rows)
 {
 	const struct philox_sample_desc *sample = split->sample;
 	enum philox_status status = sample_check_size(sample);
 
 	if (status == PHILOX_OK)
-		status = sample_check(sample, 0, 0);
+		status = sample_check(sample, n, rows);
 	if (status == PHILOX_OK)
 		status =
 			check_top("logprobs", sample->logprobs, split->n_parts);
@@ -205,7 +205,9 @@ static enum philox_status check_sample(const struct philox_split_desc *split)
 	return status == PHILOX_OK ? check_limits(split) : status;
 }
 
-static enum philox_status check_split(const struct philox_split_desc *split)
+/* For n entries of a table; a plan has no use for arrays, and so for entries. */
+static enum philox_status check_split(const struct philox_split_desc *split,
+				      uint64_t n, uint64_t rows)
 {
 	enum philox_status status;
 
@@ -215,7 +217,7 @@ static enum philox_status check_split(const struct philox_split_desc *split)
 				    SPLIT_SIZE_FIRST, sizeof(*split));
 	if (status == PHILOX_OK)
 		status = check_parts(split);
-	return status == PHILOX_OK ? check_sample(split) : status;
+	return status == PHILOX_OK ? check_sample(split, n, rows) : status;
 }
 
 static enum philox_status check_round(const struct philox_split_desc *split,
@@ -273,7 +275,7 @@ enum philox_status philox_split_plan(const struct philox_split_desc *split,
 	struct split_args args = {.part = 0};
 	struct split_plan plan;
 	struct split_sizes most;
-	enum philox_status status = check_split(split);
+	enum philox_status status = check_split(split, 0, 0);
 
 	if (status == PHILOX_OK && !info)
 		status = status_set(PHILOX_ERROR_INVALID, "info is NULL");
@@ -345,17 +347,14 @@ static enum philox_status sample_round(struct philox_rows *rows,
 {
 	struct split_args args = {.sample = {.table = rows->table}};
 	struct rows_list *rows_list = &args.sample.list;
-	enum philox_status status = check_split(split);
+	enum philox_status status =
+		rows_check_list("row", rows->table.count, list, rows_list);
 
 	if (status == PHILOX_OK)
-		status = rows_check_list("row", rows->table.count, list,
-					 rows_list);
+		status = check_split(split, rows_list->n, rows->table.count);
 	if (status == PHILOX_OK)
 		status = rows_check_flags("sample", split->sample->flags,
 					  rows_list);
-	if (status == PHILOX_OK)
-		status = sample_check(split->sample, rows_list->n,
-				      rows->table.count);
 	if (status == PHILOX_OK && rows_list->n)
 		status = fill_check_array("split", "work", split->work,
 					  PHILOX_DTYPE_U64);

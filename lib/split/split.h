@@ -252,27 +252,12 @@ PHILOX_FN uint32_t split_shift(const struct split_search *s)
 	return shift;
 }
 
-PHILOX_FN uint32_t split_step(float t)
-{
-	const float steps = philox_multiply(t, -(float)SPLIT_STEPS);
-
-	return steps < (float)(SPLIT_BUCKETS - 1) ? (uint32_t)steps
-						  : SPLIT_BUCKETS - 1;
-}
-
-/* The lowest t of a step but the last. */
-PHILOX_FN float split_step_least(uint32_t step)
-{
-	const float next = (float)(step + 1) * (-1.0f / SPLIT_STEPS);
-
-	return philox_f32_from_bits(philox_f32_bits(next) - 1);
-}
-
 /* split_bucket() returns the bucket of a token that a search is among. */
 PHILOX_FN uint32_t split_bucket(const struct split_search *s, uint32_t level,
 				uint32_t shift, float t, uint64_t place)
 {
-	return level ? (uint32_t)((s->high - place) >> shift) : split_step(t);
+	return level ? (uint32_t)((s->high - place) >> shift)
+		     : filter_step(t, SPLIT_STEPS, SPLIT_BUCKETS - 1);
 }
 
 /*
@@ -314,6 +299,16 @@ PHILOX_FN void split_count(const struct split_args *args,
 	}
 }
 
+/* The first place of a step, the lowest logit's. */
+PHILOX_FN uint64_t split_step_begins(const struct split_args *args,
+				     const struct filter_row *row,
+				     uint32_t step)
+{
+	const float least = filter_step_least(step, SPLIT_STEPS);
+
+	return split_key(args, filter_lowest(row, least));
+}
+
 /* Places from s->high down, or steps of t, that are in bucket i. */
 PHILOX_FN void split_narrow(const struct split_args *args,
 			    const struct filter_row *row,
@@ -329,13 +324,9 @@ PHILOX_FN void split_narrow(const struct split_args *args,
 			low = high - (((uint64_t)1 << shift) - 1);
 	} else {
 		if (i < SPLIT_BUCKETS - 1)
-			low = split_key(
-				args, filter_lowest(row, split_step_least(i)));
+			low = split_step_begins(args, row, i);
 		if (i)
-			high = split_key(
-				args,
-				filter_lowest(row, split_step_least(i - 1)) -
-					1);
+			high = split_step_begins(args, row, i - 1) - 1;
 	}
 	s->low = low > s->low ? low : s->low;
 	s->high = high < s->high ? high : s->high;

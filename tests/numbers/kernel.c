@@ -130,16 +130,18 @@ Test(kernel, odd_offsets_are_poison_and_multiples_of_4_are_not)
 
 Test(kernel, a_fold_is_one_block_of_its_plane)
 {
-	static const uint64_t planes[] = {PHILOX_FOLD_REGION, PHILOX_FOLD_OP,
-					  PHILOX_FOLD_RANK, PHILOX_FOLD_RETRY};
+	static const uint64_t planes[] = {
+		PHILOX_FOLD_REGION, PHILOX_FOLD_OP,     PHILOX_FOLD_RANK,
+		PHILOX_FOLD_RETRY,  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW,
+		PHILOX_FOLD_AXIS,   PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST};
 #define LAST_BLOCK(name, out, in, n, traits) UINT64_MAX / n,
 	static const uint64_t last[] = {FILL_LIST(LAST_BLOCK)};
 #undef LAST_BLOCK
 
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++) {
 		for (size_t k = 0; k < sizeof(last) / sizeof(last[0]); k++)
 			cr_assert_gt(planes[i], last[k], "fill %zu", k);
-		for (int k = 0; k < i; k++)
+		for (size_t k = 0; k < i; k++)
 			cr_assert_neq(planes[i], planes[k]);
 	}
 }

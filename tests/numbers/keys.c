@@ -139,6 +139,7 @@ enum { SAMPLES = 16384, INPUT_BITS = 128 };
 static const uint64_t planes[] = {PHILOX_FOLD_REGION, PHILOX_FOLD_OP,
 				  PHILOX_FOLD_RANK,   PHILOX_FOLD_RETRY,
 				  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW,
+				  PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST,
 				  AXIS_PLANE(1),      AXIS_PLANE(UINT32_MAX)};
 
 enum { PLANES = sizeof(planes) / sizeof(planes[0]) };

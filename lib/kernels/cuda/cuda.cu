@@ -167,7 +167,7 @@ extern "C" __global__ void philox_compare(
 extern "C" __global__ void philox_condition(
 	__grid_constant__ const condition_args);
 
-/* --- tables of rows, samples, drafts: lib/rows, lib/sample, lib/accept ------ */
+/* --- tables of rows, and samples: lib/rows, lib/sample, lib/accept, lib/split */
 
 #define ROWS_KERNEL(name, args, threads)                 \
 	extern "C" __global__ void philox_kernel_##name( \

@@ -109,7 +109,7 @@ static void run_at(const void *pointer)
 		body_report(args->report, args->number);
 }
 
-/* Tables of rows, and samples: lib/rows/host.c, lib/sample. */
+/* Tables of rows, and samples: lib/rows, lib/sample, lib/accept, lib/split. */
 #define ROWS_LOOP(name, args, threads) void run_##name(const void *args);
 ROWS_KERNEL_LIST(ROWS_LOOP)
 #undef ROWS_LOOP

@@ -1,6 +1,6 @@
 /*
- * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample
- * and lib/accept for the CPU
+ * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample,
+ * lib/accept and lib/split for the CPU
  */
 #include "tests/simulated/kernels/device_code.h"
 

@@ -168,27 +168,19 @@ static void make_changes(struct contract *c, struct site *site,
 			 struct accepting *a)
 {
 	enum { N = MOST * POSITIONS };
-	static uint32_t zeros[SITE_ROWS * ALL];
+	static const uint32_t zeros[SITE_ROWS * ALL];
 	static int32_t ids[N * BIASES];
 	static float biases[N * BIASES];
-	void *memory[4];
+	void *memory[2];
 
 	for (uint32_t i = 0; i < N * BIASES; i++) {
 		ids[i] = (int32_t)(i % BIASES * 30 + site_below(69, i, 30));
 		biases[i] = (float)((int)site_below(70, i, 64) - 32) / 8;
 	}
-	EXPECT_PART(site_upload(c, site, zeros, sizeof(zeros), &memory[0]));
 	EXPECT_PART(
-		site_upload(c, site, zeros, SITE_ROWS * WORDS * 4, &memory[1]));
-	EXPECT_PART(site_upload(c, site, ids, sizeof(ids), &memory[2]));
-	EXPECT_PART(site_upload(c, site, biases, sizeof(biases), &memory[3]));
-	a->history = (struct philox_history){.size = sizeof(a->history),
-					     .counts = memory[0],
-					     .counts_pitch = ALL,
-					     .seen = memory[1],
-					     .seen_pitch = WORDS,
-					     .rows = SITE_ROWS,
-					     .vocab = ALL};
+		tokens_make_history(c, site, ALL, zeros, zeros, &a->history));
+	EXPECT_PART(site_upload(c, site, ids, sizeof(ids), &memory[0]));
+	EXPECT_PART(site_upload(c, site, biases, sizeof(biases), &memory[1]));
 	a->penalties =
 		(struct philox_penalty_desc){.size = sizeof(a->penalties),
 					     .history = &a->history,
@@ -196,8 +188,8 @@ static void make_changes(struct contract *c, struct site *site,
 					     .frequency = 2,
 					     .presence = 0.25};
 	a->bias = (struct philox_bias_desc){.size = sizeof(a->bias),
-					    .ids = memory[2],
-					    .biases = memory[3],
+					    .ids = memory[0],
+					    .biases = memory[1],
 					    .count = BIASES};
 }
 

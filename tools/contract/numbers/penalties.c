@@ -23,19 +23,9 @@ struct change {
 static void make_history(struct contract *c, struct site *site,
 			 struct philox_history *history)
 {
-	static uint32_t zeros[SITE_ROWS * ALL];
-	void *memory[2];
+	static const uint32_t zeros[SITE_ROWS * ALL];
 
-	EXPECT_PART(site_upload(c, site, zeros, sizeof(zeros), &memory[0]));
-	EXPECT_PART(
-		site_upload(c, site, zeros, SITE_ROWS * WORDS * 4, &memory[1]));
-	*history = (struct philox_history){.size = sizeof(*history),
-					   .counts = memory[0],
-					   .counts_pitch = ALL,
-					   .seen = memory[1],
-					   .seen_pitch = WORDS,
-					   .rows = SITE_ROWS,
-					   .vocab = ALL};
+	EXPECT_PART(tokens_make_history(c, site, ALL, zeros, zeros, history));
 }
 
 static void make_bias(struct contract *c, struct site *site,

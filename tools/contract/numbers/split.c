@@ -89,21 +89,13 @@ static void make_split_history(struct contract *c, struct site *site,
 			       struct splitting *s)
 {
 	static uint32_t counts[SITE_ROWS * ALL], seen[SITE_ROWS * WORDS];
-	void *memory[2];
 
 	for (uint32_t i = 0; i < SITE_ROWS * ALL; i++)
 		counts[i] = 1 + site_below(82, i, 3);
 	for (uint32_t i = 0; i < SITE_ROWS * WORDS; i++)
 		seen[i] = site_word(83, i) & site_word(84, i);
-	EXPECT_PART(site_upload(c, site, counts, sizeof(counts), &memory[0]));
-	EXPECT_PART(site_upload(c, site, seen, sizeof(seen), &memory[1]));
-	s->history = (struct philox_history){.size = sizeof(s->history),
-					     .counts = memory[0],
-					     .counts_pitch = ALL,
-					     .seen = memory[1],
-					     .seen_pitch = WORDS,
-					     .rows = SITE_ROWS,
-					     .vocab = ALL};
+	EXPECT_PART(
+		tokens_make_history(c, site, ALL, counts, seen, &s->history));
 	s->penalties =
 		(struct philox_penalty_desc){.size = sizeof(s->penalties),
 					     .history = &s->history,

@@ -23,6 +23,28 @@ void tokens_make_logits(uint32_t *logits, uint32_t random, uint32_t exponent)
 	logits[4 * LOGITS + 3007] = 0x7f800000u;
 }
 
+void tokens_make_history(struct contract *c, struct site *site, uint32_t vocab,
+			 const uint32_t *counts, const uint32_t *seen,
+			 struct philox_history *history)
+{
+	const uint32_t words = (vocab + 31) / 32;
+	void *memory[2];
+
+	EXPECT_PART(site_upload(c, site, counts,
+				(size_t)SITE_ROWS * vocab * sizeof(*counts),
+				&memory[0]));
+	EXPECT_PART(site_upload(c, site, seen,
+				(size_t)SITE_ROWS * words * sizeof(*seen),
+				&memory[1]));
+	*history = (struct philox_history){.size = sizeof(*history),
+					   .counts = memory[0],
+					   .counts_pitch = vocab,
+					   .seen = memory[1],
+					   .seen_pitch = words,
+					   .rows = SITE_ROWS,
+					   .vocab = vocab};
+}
+
 void tokens_put_logit(void *to, uint32_t i, enum philox_dtype dtype, float x)
 {
 	if (dtype == PHILOX_DTYPE_F32)

@@ -21,6 +21,14 @@ void tokens_make_logits(uint32_t *logits, uint32_t random, uint32_t exponent);
 void tokens_make_batch(struct contract *c, struct site *site,
 		       struct philox_row_list *list);
 
+/*
+ * tokens_make_history() makes one of all rows and `vocab` tokens: SITE_ROWS x
+ * vocab counts, and as many bits, in (vocab + 31) / 32 words a row.
+ */
+void tokens_make_history(struct contract *c, struct site *site, uint32_t vocab,
+			 const uint32_t *counts, const uint32_t *seen,
+			 struct philox_history *history);
+
 /* tokens_put_logit() puts number i of a dtype's logits. */
 void tokens_put_logit(void *to, uint32_t i, enum philox_dtype dtype, float x);
 
