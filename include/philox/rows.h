@@ -541,8 +541,9 @@ PHILOX_API enum philox_status philox_rows_check(
  *              a logit of -inf has -inf.
  *
  * A sample that writes logprobs, or changes logits, is made as one with
- * filters. On a GPU one block then has an entry, where a plain sample of few
- * entries has many for each.
+ * filters. On a GPU a plain sample of few entries has many blocks for each;
+ * one with filters has a cluster of up to 8, or where there are none (compute
+ * capability 8.9 and below) one block.
  *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`. The

@@ -530,6 +530,13 @@ enum kernel {
 	KERNEL_COUNT
 };
 
+/* Whether the blocks of a cluster share work: lib/sample/cluster.cuh. */
+static inline int kernel_has_clusters(enum kernel kernel)
+{
+	return kernel == KERNEL_filter_f32 || kernel == KERNEL_filter_bf16 ||
+	       kernel == KERNEL_filter_f16;
+}
+
 /* --- arrays --------------------------------------------------------------- */
 
 /*
@@ -586,7 +593,8 @@ static inline void kernel_writes(struct kernel_arrays *arrays, const char *name,
  * that takes it; `work` is how many units the kernel spreads over its threads
  * (rows x units of a row for a fill, cells for the head); results must not
  * depend on it. `arrays` are those of the caller that `args` points to, for
- * devices that know which memory is theirs.
+ * devices that know which memory is theirs. Where kernel_has_clusters(), up to
+ * `cluster` blocks may share a block's work, if there is room; 0 is 1.
  */
 struct kernel_call {
 	enum kernel kernel;
@@ -594,6 +602,7 @@ struct kernel_call {
 	size_t size; /* of *args */
 	uint64_t work;
 	const struct kernel_arrays *arrays; /* NULL: none */
+	uint32_t cluster;
 };
 
 /* --- one state ------------------------------------------------------------ */

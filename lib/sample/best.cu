@@ -48,7 +48,8 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 			const sample_row row = *found;                       \
 			if (row.valid)                                       \
 				best = best_of_##name<0>(&args, &row, entry, \
-							 part, unchanged())  \
+							 {part, args.parts}, \
+							 unchanged())        \
 					       .key;                         \
 			best = block_max(best);                              \
 			if (threadIdx.x == 0)                                \

@@ -142,6 +142,11 @@ struct unchanged {
 	}
 };
 
+/* A block's part of the quads of an entry, of which it takes those in turn. */
+struct share {
+	uint32_t part, parts;
+};
+
 /*
  * A block has a part of an entry; its threads take quads in turn. The columns of
  * a quad are looked at closely only if one of the warp's may win, which after
@@ -164,10 +169,11 @@ struct unchanged {
 	template <int filtered, class Change>                                  \
 	static __device__ __forceinline__ sample_best best_of_##name(          \
 		const sample_args *args, const sample_row *row,                \
-		uint32_t entry, uint32_t part, Change change)                  \
+		uint32_t entry, share mine, Change change)                     \
 	{                                                                      \
-		const uint32_t step = args->parts * SAMPLE_THREADS;            \
-		const uint32_t begin = part * SAMPLE_THREADS + threadIdx.x;    \
+		const uint32_t step = mine.parts * SAMPLE_THREADS;             \
+		const uint32_t begin =                                         \
+			mine.part * SAMPLE_THREADS + threadIdx.x;              \
 		const uint32_t end = sample_quads(args) + threadIdx.x % 32;    \
 		uint32_t quad = sample_first_quad(args) + begin;               \
 		sample_four_##name next =                                      \

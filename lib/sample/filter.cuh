@@ -1,14 +1,15 @@
 /*
- * lib/sample/filter.cuh - which tokens of an entry are kept, for a block of a
- * GPU
+ * lib/sample/filter.cuh - which tokens of an entry are kept, for blocks of
+ * a GPU
  *
- * See Note [Kept tokens are a prefix] in lib/sample/filter.h.
+ * See Note [Kept tokens are a prefix] in lib/sample/filter.h, and Note [Blocks
+ * that share an entry] in lib/sample/cluster.cuh.
  */
 #ifndef LIB_SAMPLE_FILTER_CUH
 #define LIB_SAMPLE_FILTER_CUH
 
-#include "lib/sample/best.cuh"
 #include "lib/change/change.h"
+#include "lib/sample/cluster.cuh"
 #include "lib/sample/filter.h"
 
 /* Tokens that are few enough to be listed. */
@@ -34,7 +35,9 @@ struct filter_block {
 	filter_buckets buckets;
 	filter_bucket groups[FILTER_GROUPS];
 	uint64_t keys[FILTER_FEW];
-	uint64_t upper, lower; /* of the sum of all masses */
+	uint64_t all_keys[FILTER_FEW]; /* of all blocks */
+	uint64_t upper, lower;         /* of the sum of all masses */
+	uint64_t of_block;             /* see blocks_max() */
 	uint32_t listed;
 	int is_valid;
 	int raw;        /* the mask does not matter */
@@ -44,6 +47,7 @@ struct filter_block {
 	filter entry;
 	filter_search search;
 	filter_work work;
+	filter_kept kept;
 	change_block changes;
 };
 
@@ -61,6 +65,7 @@ static __device__ __forceinline__ void mark(change_block *block, int32_t v)
  * Looks up what changes the logits of an entry, for all threads of a block; says
  * whether its penalties are in range.
  */
+template <class Blocks>
 static __device__ __forceinline__ int begin_change(const sample_args *args,
 						   uint32_t entry,
 						   uint64_t index,
@@ -69,7 +74,7 @@ static __device__ __forceinline__ int begin_change(const sample_args *args,
 	const struct change *change = &block->change;
 
 	__syncthreads();
-	if (threadIdx.x == 0) {
+	if (threadIdx.x == 0 && Blocks::rank() == 0) {
 		block->is_changed = change_is_asked(args) && index != ROWS_NONE;
 		block->is_valid =
 			!block->is_changed ||
@@ -78,7 +83,8 @@ static __device__ __forceinline__ int begin_change(const sample_args *args,
 	for (uint32_t i = threadIdx.x; i < CHANGE_MARKS / 32;
 	     i += SAMPLE_THREADS)
 		block->marks[i] = 0;
-	__syncthreads();
+	share_values<Blocks>(&block->is_changed, &block->is_valid,
+			     &block->change);
 	const int is_valid = block->is_valid;
 
 	if (!block->is_changed)
@@ -169,15 +175,16 @@ static __device__ __forceinline__ void proceed(filter_block *block)
  * Looks the filters of an entry up, once for all threads of a block; says
  * whether they are in range.
  */
+template <class Blocks>
 static __device__ __forceinline__ int begin_filters(const sample_args *args,
 						    uint32_t entry,
 						    filter_block *block)
 {
 	__syncthreads();
-	if (threadIdx.x == 0)
+	if (threadIdx.x == 0 && Blocks::rank() == 0)
 		block->is_valid =
 			filter_begin(&args->filters, entry, &block->entry);
-	__syncthreads();
+	share_values<Blocks>(&block->is_valid, &block->entry);
 	return block->is_valid;
 }
 
@@ -204,7 +211,29 @@ static __device__ __forceinline__ uint64_t warp_sum(uint64_t x)
 	return x;
 }
 
-/* Adds up the masses of all threads, in halves, for thread 0. */
+/* Joins what the blocks have added up, for thread 0 of each. */
+template <class Blocks>
+static __device__ __forceinline__ void join_sum(filter_block *block)
+{
+	uint64_t upper = 0, lower = 0;
+
+	if (Blocks::size() == 1)
+		return;
+	Blocks::sync();
+#pragma unroll 1
+	for (uint32_t i = 0; threadIdx.x == 0 && i < Blocks::size(); i++) {
+		upper += *Blocks::of(&block->upper, i);
+		lower += *Blocks::of(&block->lower, i);
+	}
+	Blocks::sync();
+	if (threadIdx.x == 0) {
+		block->upper = upper;
+		block->lower = lower;
+	}
+}
+
+/* Adds up the masses of all threads, in halves, for thread 0 of each block. */
+template <class Blocks>
 static __device__ __forceinline__ void end_sum(filter_block *block,
 					       uint64_t upper, uint64_t lower)
 {
@@ -218,12 +247,59 @@ static __device__ __forceinline__ void end_sum(filter_block *block,
 		FILTER_ADD(&block->lower, lower);
 	}
 	__syncthreads();
+	join_sum<Blocks>(block);
+}
+
+/*
+ * Joins the buckets of the blocks: each adds up a part of them, then takes the
+ * other parts from the others.
+ */
+template <class Blocks>
+static __device__ __noinline__ void join_buckets(filter_block *block)
+{
+	const uint32_t each = FILTER_BUCKETS / Blocks::size();
+	filter_buckets *mine = &block->buckets;
+
+	if (Blocks::size() == 1)
+		return;
+	Blocks::sync();
+#pragma unroll 1
+	for (uint32_t i = threadIdx.x; i < each; i += SAMPLE_THREADS) {
+		const uint32_t at = Blocks::rank() * each + i;
+		filter_bucket sum = {0, 0, 0};
+
+		for (uint32_t k = 0; k < Blocks::size(); k++) {
+			const filter_buckets *of = Blocks::of(mine, k);
+
+			sum.upper += of->upper[at];
+			sum.lower += of->lower[at];
+			sum.count += of->count[at];
+		}
+		mine->upper[at] = sum.upper;
+		mine->lower[at] = sum.lower;
+		mine->count[at] = sum.count;
+	}
+	Blocks::sync();
+#pragma unroll 1
+	for (uint32_t at = threadIdx.x; at < FILTER_BUCKETS;
+	     at += SAMPLE_THREADS) {
+		const filter_buckets *of = Blocks::of(mine, at / each);
+
+		if (at / each == Blocks::rank())
+			continue;
+		mine->upper[at] = of->upper[at];
+		mine->lower[at] = of->lower[at];
+		mine->count[at] = of->count[at];
+	}
+	Blocks::sync();
 }
 
 /* Ends a level whose columns are counted. */
+template <class Blocks>
 static __device__ __forceinline__ void end_level(filter_block *block)
 {
 	__syncthreads();
+	join_buckets<Blocks>(block);
 	if (threadIdx.x < FILTER_GROUPS)
 		block->groups[threadIdx.x] =
 			filter_group(&block->buckets, threadIdx.x);
@@ -247,18 +323,46 @@ static __device__ __forceinline__ void list_key(filter_block *block,
 		keys[place] = key;
 }
 
+/*
+ * Joins the lists of the blocks, and returns how many keys that are. They are
+ * then in *keys: for one block where they were, else in `all`.
+ */
+template <class Blocks>
+static __device__ __forceinline__ uint32_t
+join_list(filter_block *block, uint64_t **keys, uint64_t *all, uint32_t room)
+{
+	uint32_t n = 0;
+
+	Blocks::sync();
+	if (Blocks::size() == 1)
+		return block->listed < room ? block->listed : room;
+#pragma unroll 1
+	for (uint32_t k = 0; k < Blocks::size(); k++) {
+		const uint32_t listed = *Blocks::of(&block->listed, k);
+		const uint32_t left = room - n;
+		const uint64_t *of = Blocks::of(*keys, k);
+		const uint32_t n_of = listed < left ? listed : left;
+
+		for (uint32_t i = threadIdx.x; i < n_of; i += SAMPLE_THREADS)
+			all[n + i] = of[i];
+		n += n_of;
+	}
+	*keys = all;
+	Blocks::sync();
+	return n;
+}
+
 /* Ends a search whose tokens are listed. */
+template <class Blocks>
 static __device__ __forceinline__ void end_list(filter_block *block)
 {
 	const uint32_t i = threadIdx.x;
-
-	__syncthreads();
+	uint64_t *keys = block->keys;
 	const uint32_t n =
-		block->listed < FILTER_FEW ? block->listed : FILTER_FEW;
+		join_list<Blocks>(block, &keys, block->all_keys, FILTER_FEW);
 
-	if (i < n &&
-	    filter_is_last(&block->search, &block->row, block->keys, n, i)) {
-		block->search.low = block->keys[i];
+	if (i < n && filter_is_last(&block->search, &block->row, keys, n, i)) {
+		block->search.low = keys[i];
 		block->search.done = 1;
 	}
 	__syncthreads();
@@ -289,8 +393,8 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 }
 
 /*
- * One block has an entry, and reads its logits once for the highest, once for
- * each level of a search or list, and once to draw.
+ * Blocks that have an entry read its logits once for the highest, once for each
+ * level of a search or list, and once to draw.
  */
 #define FILTER_SEARCHES(name, type)                                            \
 	template <class Take>                                                  \
@@ -306,17 +410,19 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 			take(sample_key(logits.v[i], quad * 4 + i));           \
 	}                                                                      \
                                                                                \
-	template <class Take>                                                  \
+	/* The keys of a block's part of the columns. */                       \
+	template <class Blocks, class Take>                                    \
 	static __device__ __forceinline__ void each_key_##name(                \
 		const sample_args *args, uint32_t entry, int raw,              \
 		const filter_block *block, Take take)                          \
 	{                                                                      \
 		const uint32_t quads = sample_quads(args);                     \
 		const uint32_t first = sample_first_quad(args);                \
+		const uint32_t each = FILTER_AHEAD * SAMPLE_THREADS;           \
 		const changed change = {args, &block->changes, raw};           \
                                                                                \
-		for (uint32_t q = threadIdx.x; q < quads;                      \
-		     q += FILTER_AHEAD * SAMPLE_THREADS) {                     \
+		for (uint32_t q = Blocks::rank() * each + threadIdx.x;         \
+		     q < quads; q += Blocks::size() * each) {                  \
 			sample_four_##name four[FILTER_AHEAD];                 \
 			uint32_t allowed[FILTER_AHEAD];                        \
                                                                                \
@@ -360,6 +466,7 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		return sample_key(logit, v);                                   \
 	}                                                                      \
                                                                                \
+	template <class Blocks>                                                \
 	static __device__ void sum_##name(const sample_args *args,             \
 					  uint32_t entry, uint64_t base,       \
 					  filter_block *block)                 \
@@ -367,19 +474,20 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		const filter_row row = block->row;                             \
 		uint64_t upper = 0, lower = 0;                                 \
                                                                                \
-		each_key_##name(args, entry, block->raw, block,                \
-				[&](uint64_t key) {                            \
-					if (key < base)                        \
-						return;                        \
-					const uint64_t mass =                  \
-						filter_mass_of(&row, key);     \
+		each_key_##name<Blocks>(                                       \
+			args, entry, block->raw, block, [&](uint64_t key) {    \
+				if (key < base)                                \
+					return;                                \
+				const uint64_t mass =                          \
+					filter_mass_of(&row, key);             \
                                                                                \
-					upper += filter_upper(mass);           \
-					lower += filter_lower(mass);           \
-				});                                            \
-		end_sum(block, upper, lower);                                  \
+				upper += filter_upper(mass);                   \
+				lower += filter_lower(mass);                   \
+			});                                                    \
+		end_sum<Blocks>(block, upper, lower);                          \
 	}                                                                      \
                                                                                \
+	template <class Blocks>                                                \
 	static __device__ void level_##name(                                   \
 		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
@@ -388,15 +496,16 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
                                                                                \
 		filter_clear(&block->buckets, threadIdx.x, SAMPLE_THREADS);    \
 		__syncthreads();                                               \
-		each_key_##name(                                               \
+		each_key_##name<Blocks>(                                       \
 			args, entry, block->raw, block, [&](uint64_t key) {    \
 				if (filter_is_in(&search, key))                \
 					filter_count(&search, &row, key,       \
 						     &block->buckets);         \
 			});                                                    \
-		end_level(block);                                              \
+		end_level<Blocks>(block);                                      \
 	}                                                                      \
                                                                                \
+	template <class Blocks>                                                \
 	static __device__ void list_##name(                                    \
 		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
@@ -405,16 +514,17 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		if (threadIdx.x == 0)                                          \
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
-		each_key_##name(args, entry, block->raw, block,                \
-				[&](uint64_t key) {                            \
-					if (filter_is_in(&search, key))        \
-						list_key(block, block->keys,   \
-							 FILTER_FEW, key);     \
-				});                                            \
-		end_list(block);                                               \
+		each_key_##name<Blocks>(                                       \
+			args, entry, block->raw, block, [&](uint64_t key) {    \
+				if (filter_is_in(&search, key))                \
+					list_key(block, block->keys,           \
+						 FILTER_FEW, key);             \
+			});                                                    \
+		end_list<Blocks>(block);                                       \
 	}                                                                      \
                                                                                \
 	/* Goes on with the searches of an entry, and returns its cut. */      \
+	template <class Blocks>                                                \
 	static __device__ uint64_t find_##name(                                \
 		const sample_args *args, uint32_t entry, filter_block *block)  \
 	{                                                                      \
@@ -423,16 +533,16 @@ static __device__ __forceinline__ void end_notes(const sample_args *args)
 		proceed(block);                                                \
 		while ((work = work_of(block)) != FILTER_DONE) {               \
 			if (work == FILTER_TOTAL) {                            \
-				sum_##name(args, entry, block->search.base,    \
-					   block);                             \
+				sum_##name<Blocks>(args, entry,                \
+						   block->search.base, block); \
 				if (threadIdx.x == 0)                          \
 					filter_know_total(&block->search,      \
 							  block->upper,        \
 							  block->lower);       \
 			} else if (work == FILTER_LIST)                        \
-				list_##name(args, entry, block);               \
+				list_##name<Blocks>(args, entry, block);       \
 			else                                                   \
-				level_##name(args, entry, block);              \
+				level_##name<Blocks>(args, entry, block);      \
 			proceed(block);                                        \
 		}                                                              \
 		return block->entry.cut;                                       \

@@ -514,14 +514,19 @@ void sample_set_args(struct sample_args *args,
 	args->change.notes = sample->penalties && sample->tokens && args->words;
 }
 
+/* How many blocks have a quad for each thread. */
+static uint32_t most_parts(const struct sample_args *args)
+{
+	return (args->vocab - 1) / (4 * SAMPLE_THREADS) + 1;
+}
+
 /*
  * How many CUDA blocks share an entry: one without a table, since there is no
- * place to combine their keys, and one with filters; no block has less than a
- * quad for each thread.
+ * place to combine their keys, and one with filters, but that may be a cluster.
  */
 static uint32_t count_parts(const struct sample_args *args, int filters)
 {
-	uint32_t most = (args->vocab - 1) / (4 * SAMPLE_THREADS) + 1, parts;
+	uint32_t most = most_parts(args), parts;
 
 	if (filters || !args->table.control || !args->list.n ||
 	    args->list.n > SAMPLE_SHARED_MAX)
@@ -544,7 +549,8 @@ static struct kernel_call make_call(struct sample_args *args,
 		.args = args,
 		.size = sizeof(*args),
 		.work = args->list.n * args->parts * SAMPLE_THREADS,
-		.arrays = of_caller};
+		.arrays = of_caller,
+		.cluster = filters ? most_parts(args) : 1};
 }
 
 /*

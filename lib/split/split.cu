@@ -28,10 +28,10 @@ static __device__ __forceinline__ void begin_row(const split_args *args,
 						 split_block *block)
 {
 	const sample_args *sample = &args->sample;
-	int is_valid = begin_change(sample, entry, found->index,
-				    &block->filter.changes);
+	int is_valid = begin_change<one_block>(sample, entry, found->index,
+					       &block->filter.changes);
 
-	is_valid &= begin_filters(sample, entry, &block->filter);
+	is_valid &= begin_filters<one_block>(sample, entry, &block->filter);
 	if (threadIdx.x == 0) {
 		block->row = *found;
 		block->row.valid &= is_valid;
@@ -206,7 +206,7 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 		{                                                              \
 			first = raw || row->valid ? 0 : SAMPLE_NO_TOKEN;       \
 			if (!first)                                            \
-				each_key_##name(                               \
+				each_key_##name<one_block>(                    \
 					sample, entry, raw, &block->filter,    \
 					[&](uint64_t key) {                    \
 						first = greater(key, first);   \
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 		const filter_row of = split_row(&block->e, row);               \
                                                                                \
 		begin_level(args, block);                                      \
-		each_key_##name(                                               \
+		each_key_##name<one_block>(                                    \
 			&args->sample, entry, 0, &block->filter,               \
 			[&](uint64_t key) {                                    \
 				if (key)                                       \
@@ -274,11 +274,11 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 					  &block->search);                     \
 			block->listed = 0;                                     \
 		}                                                              \
-		cut = find_##name(sample, entry, block);                       \
+		cut = find_##name<one_block>(sample, entry, block);            \
 		if (threadIdx.x == 0)                                          \
 			block->listed = 0;                                     \
 		__syncthreads();                                               \
-		each_key_##name(                                               \
+		each_key_##name<one_block>(                                    \
 			sample, entry, block->raw, block, [&](uint64_t key) {  \
 				if (key >= cut)                                \
 					list_key(block, top, to->n_top, key);  \
@@ -292,7 +292,7 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 		int raw, uint64_t cut, uint64_t *sums, filter_block *block)    \
 	{                                                                      \
 		set_row(row, raw, block);                                      \
-		sum_##name(&args->sample, entry, cut, block);                  \
+		sum_##name<one_block>(&args->sample, entry, cut, block);       \
 		put_sum(block, sums);                                          \
 		ids_##name(args, entry, cut, block);                           \
 	}                                                                      \
@@ -304,15 +304,15 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 	{                                                                      \
 		uint64_t least = SAMPLE_NO_TOKEN, n = 0;                       \
                                                                                \
-		each_key_##name(&args->sample, entry, 0, block,                \
-				[&](uint64_t key) {                            \
-					if (key < cut)                         \
-						return;                        \
-					least = key < least ? key : least;     \
-					n++;                                   \
-				});                                            \
+		each_key_##name<one_block>(                                    \
+			&args->sample, entry, 0, block, [&](uint64_t key) {    \
+				if (key < cut)                                 \
+					return;                                \
+				least = key < least ? key : least;             \
+				n++;                                           \
+			});                                                    \
 		least = block_max(~least);                                     \
-		end_sum(block, n, 0);                                          \
+		end_sum<one_block>(block, n, 0);                               \
 		if (threadIdx.x == 0 && args->sample.filters.cuts)             \
 			*last = least;                                         \
 		if (threadIdx.x == 0 && args->sample.filters.kept_counts)      \
@@ -332,7 +332,7 @@ static __device__ __forceinline__ void end_round(const split_args *args)
 			return block->e.first;                                 \
 		of.cut = block->e.cut;                                         \
 		return block_max(best_of_##name<1>(&args->sample, &of, entry,  \
-						   0, change)                  \
+						   {0, 1}, change)             \
 					 .key);                                \
 	}                                                                      \
                                                                                \

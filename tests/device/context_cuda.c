@@ -93,8 +93,8 @@ static struct philox_device *open_gpu(unsigned index)
 static const char *use(struct philox_device *device, CUcontext context)
 {
 	struct fill_args args = {.count = 64, .rows = 1};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 16,
-				   NULL};
+	struct kernel_call call = {
+		KERNEL_bits_u32, &args, sizeof(args), 16, NULL, 0};
 	uint32_t numbers[2][64];
 	philox_native_graph graph;
 	philox_native_exec exec;

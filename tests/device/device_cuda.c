@@ -273,7 +273,7 @@ static void draw_from(struct head *head, philox_stream stream, uint32_t *out)
 				 .count = DRAWN,
 				 .rows = 1};
 	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args),
-				   DRAWN / 4, NULL};
+				   DRAWN / 4,       NULL,  0};
 
 	OK(device_launch(head->device, stream, &call));
 }
@@ -359,8 +359,8 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 {
 	struct philox_device *device = open_gpu();
 	struct fill_args args = {.count = 64, .rows = 1};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 16,
-				   NULL};
+	struct kernel_call call = {
+		KERNEL_bits_u32, &args, sizeof(args), 16, NULL, 0};
 	struct capture_info info;
 	philox_stream stream;
 	philox_native_graph empty, graph;

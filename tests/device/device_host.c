@@ -415,8 +415,8 @@ static void update_roots(const int order[ROOTS])
 	philox_stream stream = make_stream(device, 0);
 	uint32_t old[ROOTS] = {0}, updated[ROOTS] = {0};
 	struct fill_args args = {.count = 1, .rows = 1, .threads = 1};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1,
-				   NULL};
+	struct kernel_call call = {
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	device_node roots[ROOTS];
 	philox_native_graph graph;
 	philox_native_exec exec;
@@ -623,8 +623,8 @@ Test(device_host, a_wait_in_an_invalidated_capture_says_that_it_is)
 	uint32_t word;
 	struct fill_args args = {
 		.count = 1, .rows = 1, .threads = 1, .out = &word};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1,
-				   NULL};
+	struct kernel_call call = {
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	struct capture_info info;
 	device_node node;
 
@@ -888,8 +888,8 @@ Test(device_host, nodes_belong_to_their_graph)
 	uint32_t words[4];
 	struct fill_args args = {
 		.count = 4, .rows = 1, .threads = 1, .out = words};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1,
-				   NULL};
+	struct kernel_call call = {
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	philox_native_graph first, second;
 	philox_native_exec exec;
 	device_node inside, late, none = NULL;

@@ -44,6 +44,12 @@ struct warp {
 	unsigned long long given[WARP];   /* until the next one is full */
 };
 
+/* Blocks that run together. */
+struct cluster {
+	unsigned left; /* threads that have not ended */
+	struct gate barrier;
+};
+
 struct block {
 	unsigned left; /* threads that have not ended */
 	struct gate barrier;
@@ -71,6 +77,7 @@ struct simulated_place simulated_threads, simulated_blocks;
 struct simulated_grid {
 	const struct simulated_launch *launch;
 	struct block *blocks;
+	struct cluster *clusters;
 	unsigned *order; /* numbers of the threads, shuffled */
 	size_t begun, all;
 	struct fiber **fibers; /* with a thread; those that wait come last */
@@ -181,6 +188,13 @@ static void open_gate(struct simulated_grid *grid, struct gate *gate)
 static struct block *block_of(const struct fiber *fiber)
 {
 	return &fiber->grid->blocks[fiber->block];
+}
+
+static struct cluster *cluster_of(const struct fiber *fiber)
+{
+	const unsigned size = fiber->grid->launch->cluster;
+
+	return &fiber->grid->clusters[fiber->block / size];
 }
 
 /* --- shared memory -------------------------------------------------------- */
@@ -301,12 +315,16 @@ static void end_thread(struct fiber *fiber)
 {
 	struct simulated_grid *grid = fiber->grid;
 	struct block *block = block_of(fiber);
+	struct cluster *cluster = cluster_of(fiber);
 
 	put_at(fiber, --grid->ready);
 	put_at(fiber, --grid->live);
 	block->left--;
+	cluster->left--;
 	if (block->barrier.file && block->barrier.waiting == block->left)
 		open_gate(grid, &block->barrier);
+	if (cluster->barrier.file && cluster->barrier.waiting == cluster->left)
+		open_gate(grid, &cluster->barrier);
 }
 
 static void give_way(struct fiber *self)
@@ -348,12 +366,32 @@ static struct fiber *make_fiber(void)
 	return fiber;
 }
 
+#define TRIES 8
+
+/*
+ * The number of a fiber that may go on, or one more. It is seldom of another
+ * block of the same cluster: each such switch moves all shared memory.
+ */
+static size_t choose_number(const struct simulated_grid *grid, int may_begin)
+{
+	const size_t all = grid->ready + may_begin;
+	size_t chosen = random_below(all);
+
+	for (int i = 1; i < TRIES && grid->launch->cluster > 1; i++) {
+		if (chosen == grid->ready ||
+		    block_of(grid->fibers[chosen]) == loaded)
+			break;
+		chosen = random_below(all);
+	}
+	return chosen;
+}
+
 /* A fiber that may go on, or one with a new thread. */
 static struct fiber *choose(struct simulated_grid *grid)
 {
 	int may_begin = grid->begun < grid->all &&
 			(grid->live < MOST_LIVE || !grid->ready);
-	size_t chosen = random_below(grid->ready + may_begin);
+	size_t chosen = choose_number(grid, may_begin);
 	struct fiber *fiber = resting;
 
 	if (chosen < grid->ready) {
@@ -410,8 +448,12 @@ struct simulated_grid *simulated_begin(const void *pointer)
 	grid->order = need(malloc(grid->all * sizeof(*grid->order)));
 	grid->fibers = need(calloc(grid->all, sizeof(struct fiber *)));
 	grid->blocks = need(calloc(launch->blocks, sizeof(*grid->blocks)));
+	grid->clusters = need(calloc(launch->blocks / launch->cluster,
+				     sizeof(*grid->clusters)));
 	for (unsigned i = 0; i < launch->blocks; i++)
 		make_block(&grid->blocks[i], launch->threads);
+	for (unsigned i = 0; i < launch->blocks / launch->cluster; i++)
+		grid->clusters[i].left = launch->cluster * launch->threads;
 	shuffle_order(grid);
 	return grid;
 }
@@ -425,6 +467,7 @@ static void end_grid(struct simulated_grid *grid)
 		free(grid->blocks[i].warps);
 	}
 	free(grid->blocks);
+	free(grid->clusters);
 	free(grid->fibers);
 	free(grid->order);
 	free(grid);
@@ -475,6 +518,52 @@ void simulated_barrier(const char *file, int line)
 	if (block->barrier.waiting == block->left)
 		open_gate(self->grid, &block->barrier);
 	give_way(self);
+}
+
+void simulated_cluster_barrier(const char *file, int line)
+{
+	struct fiber *self = current;
+	struct cluster *cluster = cluster_of(self);
+
+	come_to(&cluster->barrier, file, line);
+	let_wait(self, &cluster->barrier);
+	if (cluster->barrier.waiting == cluster->left)
+		open_gate(self->grid, &cluster->barrier);
+	give_way(self);
+}
+
+unsigned simulated_cluster_size(void)
+{
+	return current->grid->launch->cluster;
+}
+
+unsigned simulated_cluster_rank(void)
+{
+	return current->block % simulated_cluster_size();
+}
+
+/*
+ * Of another block it is in the image: that is not in place as long as this
+ * thread runs. A block that has ended has none. [cluster-shared]
+ */
+void *simulated_shared_of(const void *mine, unsigned rank)
+{
+	const unsigned size = simulated_cluster_size();
+	struct block *block = block_of(current) - current->block % size + rank;
+	const size_t at =
+		(size_t)((const char *)mine - __start_simulated_shared);
+
+	if (rank >= size || at >= shared_size())
+		die("no shared memory of the cluster", __FILE__, __LINE__);
+	if (!block->left)
+		die("shared memory of a block that has ended", __FILE__,
+		    __LINE__);
+	if (block == block_of(current))
+		return (void *)mine;
+	if (!block->has_pages)
+		memset(block->shared + pages_at, 0xee, pages_size);
+	block->has_pages = 1;
+	return block->shared + at;
 }
 
 void simulated_fence(void)

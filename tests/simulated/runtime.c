@@ -94,8 +94,10 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
 {
 	cudaError_t error = runtime_load(function);
 
-	if (error == cudaSuccess)
+	if (error == cudaSuccess) {
 		memset(attributes, 0, sizeof(*attributes));
+		attributes->ptxVersion = 90;
+	}
 	return error;
 }
 
@@ -111,6 +113,23 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 	if (threads < 1 || threads > RUNTIME_THREADS || shared)
 		return runtime_error(cudaErrorInvalidValue);
 	*blocks = RUNTIME_THREADS / threads;
+	return cudaSuccess;
+}
+
+/* A cluster may have all blocks that the GPU runs at once. */
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function,
+					   const cudaLaunchConfig_t *config)
+{
+	cudaError_t error = runtime_load(function);
+	unsigned size;
+
+	if (error != cudaSuccess)
+		return error;
+	size = runtime_cluster(config);
+	if (!size)
+		return runtime_error(cudaErrorInvalidClusterSize);
+	*clusters = (int)(RUNTIME_THREADS / config->blockDim.x * RUNTIME_MPS /
+			  size);
 	return cudaSuccess;
 }
 

@@ -63,6 +63,9 @@ cudaError_t runtime_unsafe(const char *what);
  */
 philox_stream runtime_stream(cudaStream_t stream);
 
+/* How many blocks a cluster of a launch has; 0: a launch cannot be so. */
+unsigned runtime_cluster(const cudaLaunchConfig_t *config);
+
 /* Those of the host devices that GPUs are. */
 extern void (*const runtime_kernels[KERNEL_COUNT])(const void *args);
 

@@ -302,9 +302,27 @@ static int fits(dim3 blocks, dim3 threads)
 		       MOST_THREADS;
 }
 
+unsigned runtime_cluster(const cudaLaunchConfig_t *config)
+{
+	unsigned size = 1;
+
+	for (unsigned i = 0; i < config->numAttrs; i++) {
+		const cudaLaunchAttribute *attribute = &config->attrs[i];
+
+		if (attribute->id != cudaLaunchAttributeClusterDimension ||
+		    attribute->val.clusterDim.y != 1 ||
+		    attribute->val.clusterDim.z != 1)
+			return 0;
+		size = attribute->val.clusterDim.x;
+	}
+	if (!size || size > 8 || config->gridDim.x % size)
+		return 0;
+	return size;
+}
+
 /* A launch as the host device takes it; its arguments are to be freed. */
 static cudaError_t make_call(const struct cudaKernelNodeParams *params,
-			     struct kernel_call *call)
+			     unsigned cluster, struct kernel_call *call)
 {
 	const dim3 blocks = params->gridDim, threads = params->blockDim;
 	const struct simulated_kernel *kernel = simulated_find(params->func);
@@ -324,6 +342,7 @@ static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 	launch->kernel = kernel;
 	launch->blocks = params->gridDim.x;
 	launch->threads = params->blockDim.x;
+	launch->cluster = cluster;
 	kernel->pack(launch + 1, params->kernelParams);
 	*call = (struct kernel_call){.kernel = KERNEL_HEAD,
 				     .args = launch,
@@ -332,16 +351,18 @@ static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 }
 
 /* The operation `name` of the current GPU; a launch is its last argument. */
-#define WITH_CALL(params, call, name, ...)                       \
-	({                                                       \
-		cudaError_t error_ = make_call(params, &(call)); \
-                                                                 \
-		if (error_ == cudaSuccess) {                     \
-			error_ = RUNTIME(name, __VA_ARGS__);     \
-			free((void *)(call).args);               \
-		}                                                \
-		error_;                                          \
+#define WITH_CLUSTERS(params, cluster, call, name, ...)                   \
+	({                                                                \
+		cudaError_t error_ = make_call(params, cluster, &(call)); \
+                                                                          \
+		if (error_ == cudaSuccess) {                              \
+			error_ = RUNTIME(name, __VA_ARGS__);              \
+			free((void *)(call).args);                        \
+		}                                                         \
+		error_;                                                   \
 	})
+#define WITH_CALL(params, call, name, ...) \
+	WITH_CLUSTERS(params, 1, call, name, __VA_ARGS__)
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 blocks, dim3 threads,
 			     void **parameters, size_t shared,
@@ -356,6 +377,24 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 blocks, dim3 threads,
 	struct kernel_call call;
 
 	return WITH_CALL(&params, call, launch, runtime_stream(stream), &call);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+				const void *function, void **parameters)
+{
+	const struct cudaKernelNodeParams params = {
+		.func = (void *)function,
+		.gridDim = config->gridDim,
+		.blockDim = config->blockDim,
+		.sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+		.kernelParams = parameters};
+	const unsigned cluster = runtime_cluster(config);
+	struct kernel_call call;
+
+	if (!cluster)
+		return runtime_error(cudaErrorInvalidClusterSize);
+	return WITH_CLUSTERS(&params, cluster, call, launch,
+			     runtime_stream(config->stream), &call);
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,

@@ -65,7 +65,8 @@ size_t simulated_largest_with(const struct simulated_kernel *kernel);
 struct simulated_launch {
 	const struct simulated_kernel *kernel;
 	unsigned blocks, threads; /* of the grid, of a block */
-	unsigned long long reserved;
+	unsigned cluster;         /* blocks of one */
+	unsigned reserved;
 };
 
 /*
@@ -89,6 +90,16 @@ extern struct simulated_place simulated_threads, simulated_blocks;
 
 /* A barrier of the block: all threads that have not ended, at one place. */
 void simulated_barrier(const char *file, int line);
+
+/* The same of a cluster. */
+void simulated_cluster_barrier(const char *file, int line);
+
+/* How many blocks the cluster has, and which of them this thread's is. */
+unsigned simulated_cluster_size(void);
+unsigned simulated_cluster_rank(void);
+
+/* Shared memory of the cluster's block `rank` that `mine` is in this one's. */
+void *simulated_shared_of(const void *mine, unsigned rank);
 
 /* Lets other threads go on. */
 void simulated_fence(void);

@@ -60,6 +60,9 @@ static struct {
 	void (*destroy)(void *); /* of the user object */
 	void *object;
 	dim3 grid, block;
+	unsigned cluster;
+	unsigned largest_cluster; /* that the GPU runs */
+	int ptx;                  /* version that kernels are compiled for */
 	const void *function;
 	int crowded;         /* no kernel fits */
 	int old;             /* the GPU has no virtual memory management */
@@ -159,13 +162,14 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
 {
 	cudaError_t error = call("cudaFuncGetAttributes");
 
+	attributes->ptxVersion = fake.ptx;
 	if (error != cudaSuccess || function != fake.unknown)
 		return error;
 	fake.last = fake.error;
 	return fake.error;
 }
 
-static const char head_of_4, head_of_max, condition, fill;
+static const char head_of_4, head_of_max, condition, fill, filters;
 
 /* A kernel of many registers: of 2048 threads a multiprocessor holds 1280. */
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
@@ -176,6 +180,26 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 	*blocks = fake.crowded ? 0 : function == &fill ? 5 : 2;
 	CHECK(threads == (function == &fill ? 256 : 128) && shared == 0);
 	return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+}
+
+static unsigned cluster_size(const cudaLaunchConfig_t *config)
+{
+	CHECK(config->numAttrs == 1 && config->dynamicSmemBytes == 0);
+	CHECK(config->attrs->id == cudaLaunchAttributeClusterDimension);
+	CHECK(config->attrs->val.clusterDim.y == 1);
+	CHECK(config->attrs->val.clusterDim.z == 1);
+	return config->attrs->val.clusterDim.x;
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function,
+					   const cudaLaunchConfig_t *config)
+{
+	const unsigned size = cluster_size(config);
+
+	CHECK(function == &filters && config->blockDim.x == 128);
+	CHECK(config->gridDim.x == size);
+	*clusters = size <= fake.largest_cluster;
+	return call("cudaOccupancyMaxActiveClusters");
 }
 
 FAKE_HANDLE(cudaMalloc, void *, size_t size)
@@ -245,8 +269,8 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 FAKE(cudaStreamBeginCapture, cudaStream_t stream,
      enum cudaStreamCaptureMode mode)
 /* The call between two exchanges is the last that counts. */
-cudaError_t
-cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+cudaError_t cudaThreadExchangeStreamCaptureMode(
+	enum cudaStreamCaptureMode *mode)
 {
 	static const char name[] = "cudaThreadExchangeStreamCaptureMode";
 	enum cudaStreamCaptureMode before = fake.mode;
@@ -390,7 +414,19 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
 	fake.function = function;
 	fake.grid = grid;
 	fake.block = block;
+	fake.cluster = 1;
 	return call("cudaLaunchKernel");
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+				const void *function, void **arguments)
+{
+	fake.function = function;
+	fake.grid = config->gridDim;
+	fake.block = config->blockDim;
+	fake.cluster = cluster_size(config);
+	CHECK(config->stream == (cudaStream_t)0x40 && *arguments);
+	return call("cudaLaunchKernelExC");
 }
 
 FAKE_HANDLE(cudaGraphAddKernelNode, cudaGraphNode_t, cudaGraph_t graph,
@@ -494,8 +530,9 @@ static const struct kernel_cuda table[] = {
 	{KERNEL_CONDITION, sizeof(struct condition_args), &condition, 128, 1,
 	 0},
 	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 1, 0},
+	{KERNEL_filter_f32, sizeof(struct sample_args), &filters, 128, 1, 0},
 };
-const struct kernels_cuda kernels_cuda = {table, 4};
+const struct kernels_cuda kernels_cuda = {table, 5};
 
 /* --- the driver ----------------------------------------------------------- */
 
@@ -693,6 +730,7 @@ static void release(void *object)
 	X(cudaGraphLaunch, philox_native_exec_launch(device, s, handle))       \
 	X(cudaGraphExecDestroy, philox_native_exec_destroy(device, handle))    \
 	X(cudaLaunchKernel, device_launch(device, s, &kernel))                 \
+	X(cudaLaunchKernelExC, device_launch(device, s, &filter))              \
 	CONDITIONAL_OPERATIONS(X)
 
 enum operation {
@@ -728,8 +766,11 @@ static enum philox_status carry_out(enum operation operation)
 {
 	static int one = 1;
 	static struct fill_args args;
-	const struct kernel_call kernel = {KERNEL_bits_u32, &args, sizeof(args),
-					   1000, NULL};
+	static struct sample_args sample;
+	const struct kernel_call kernel = {
+		KERNEL_bits_u32, &args, sizeof(args), 1000, NULL, 0};
+	const struct kernel_call filter = {
+		KERNEL_filter_f32, &sample, sizeof(sample), 1, NULL, 2};
 	const struct conditional conditional = {7, CONDITIONAL_IF, 1};
 	void *handle = (void *)0x40;
 	philox_stream s = handle;
@@ -780,6 +821,8 @@ static void begin(const char *failing, cudaError_t error)
 	fake.error = error;
 	fake.called = fake.counted = "";
 	fake.graph = (cudaGraph_t)0x40;
+	fake.largest_cluster = 8;
+	fake.ptx = 90;
 	released = 0;
 }
 
@@ -1038,9 +1081,9 @@ static void grids_follow_the_work(void)
 
 	begin("", cudaSuccess);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct kernel_call kernel = {KERNEL_bits_u32, &args,
-						   sizeof(args), rows[i].work,
-						   NULL};
+		const struct kernel_call kernel = {
+			KERNEL_bits_u32, &args, sizeof(args),
+			rows[i].work,    NULL,  8};
 
 		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
 		CHECK(fake.function == &fill);
@@ -1052,7 +1095,8 @@ static void grids_follow_the_work(void)
 static void heads_are_chosen_by_size(void)
 {
 	static char args[sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX];
-	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1, NULL};
+	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args),
+				     1,           NULL, 0};
 
 	begin("", cudaSuccess);
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
@@ -1078,12 +1122,62 @@ static void heads_are_as_wide_as_their_cells(void)
 
 	begin("", cudaSuccess);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct kernel_call kernel = {
-			KERNEL_HEAD, args, sizeof(args), rows[i].cells, NULL};
+		const struct kernel_call kernel = {KERNEL_HEAD,  args,
+						   sizeof(args), rows[i].cells,
+						   NULL,         0};
 
 		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
 		CHECK(fake.grid.x == rows[i].blocks);
 		CHECK(fake.block.x == rows[i].threads);
+	}
+}
+
+/* Blocks share work as long as all of them run at once: 20 do. */
+static void clusters_are_as_large_as_there_is_room(void)
+{
+	static const struct {
+		unsigned entries, wanted, largest, blocks, cluster;
+	} rows[] = {
+		{1, 100, 8, 8, 8},   {2, 100, 8, 16, 8},  {3, 100, 8, 12, 4},
+		{5, 100, 8, 20, 4},  {6, 100, 8, 12, 2},  {10, 100, 8, 20, 2},
+		{11, 100, 8, 11, 1}, {50, 100, 8, 20, 1}, {1, 8, 8, 8, 8},
+		{1, 7, 8, 4, 4},     {1, 1, 8, 1, 1},     {1, 0, 8, 1, 1},
+		{1, 100, 4, 4, 4},   {1, 100, 1, 1, 1},
+	};
+	static struct sample_args args;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kernel_call kernel = {
+			KERNEL_filter_f32,     &args, sizeof(args),
+			rows[i].entries * 128, NULL,  rows[i].wanted};
+
+		philox_device_close(device);
+		begin("", cudaSuccess);
+		fake.largest_cluster = rows[i].largest;
+		CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
+		CHECK(device_launch(device, (philox_stream)0x40, &kernel) ==
+		      PHILOX_OK);
+		CHECK(fake.function == &filters && fake.block.x == 128);
+		CHECK(fake.grid.x == rows[i].blocks);
+		CHECK(fake.cluster == rows[i].cluster);
+	}
+}
+
+/* A kernel for older GPUs knows none, nor does a GPU that cannot say. */
+static void clusters_are_those_of_the_kernel(void)
+{
+	static struct sample_args args;
+	const struct kernel_call kernel = {
+		KERNEL_filter_f32, &args, sizeof(args), 1, NULL, 8};
+
+	for (int asked = 0; asked < 2; asked++) {
+		philox_device_close(device);
+		begin(asked ? "cudaOccupancyMaxActiveClusters" : "",
+		      asked ? cudaErrorInvalidValue : cudaSuccess);
+		fake.ptx = asked ? 90 : 80;
+		CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
+		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
+		CHECK(fake.grid.x == 1 && fake.cluster == 1);
 	}
 }
 
@@ -1477,8 +1571,8 @@ static void a_driver_may_have_no_spaces(void)
 static int is_relaxed(enum operation operation)
 {
 	static const enum operation relaxed[] = {
-		IN_cudaMemGetInfo,    IN_cudaStreamSynchronize,
-		IN_cudaStreamQuery,   IN_cudaEventSynchronize,
+		IN_cudaMemGetInfo,       IN_cudaStreamSynchronize,
+		IN_cudaStreamQuery,      IN_cudaEventSynchronize,
 		IN_cudaEventElapsedTime, IN_cudaGraphInstantiate,
 		IN_cudaGraphExecDestroy};
 
@@ -1543,6 +1637,8 @@ static void (*const promises[])(void) = {
 	a_capture_without_a_graph_was_invalidated,
 	mapped_memory_is_zeroed,
 	grids_follow_the_work,
+	clusters_are_as_large_as_there_is_room,
+	clusters_are_those_of_the_kernel,
 	heads_are_chosen_by_size,
 	heads_are_as_wide_as_their_cells,
 	a_space_that_fails_is_as_it_was,

@@ -10,6 +10,7 @@
 #define LIB_DEVICE_CUDA_COMPAT_H
 
 #include <cuda_runtime_api.h>
+#include <string.h>
 
 #if CUDART_VERSION < 12010
 #error "philox needs CUDA 12.1 or later"
@@ -79,6 +80,33 @@ static inline cudaError_t compat_capture_depend(cudaStream_t stream,
 #else
 	return cudaStreamUpdateCaptureDependencies(stream, &node, 1, how);
 #endif
+}
+
+/* A launch of clusters of blocks, and its attribute. */
+struct compat_cluster {
+	cudaLaunchConfig_t config;
+	cudaLaunchAttribute size;
+};
+
+/*
+ * compat_cluster() fills in such a launch, of `blocks` in clusters of `size`,
+ * and returns it as cudaLaunchKernelExC() takes it.
+ */
+static inline const cudaLaunchConfig_t *compat_cluster(
+	struct compat_cluster *cluster, unsigned blocks, unsigned threads,
+	cudaStream_t stream, unsigned size)
+{
+	memset(cluster, 0, sizeof(*cluster));
+	cluster->size.id = cudaLaunchAttributeClusterDimension;
+	cluster->size.val.clusterDim.x = size;
+	cluster->size.val.clusterDim.y = 1;
+	cluster->size.val.clusterDim.z = 1;
+	cluster->config.gridDim = (dim3){blocks, 1, 1};
+	cluster->config.blockDim = (dim3){threads, 1, 1};
+	cluster->config.stream = stream;
+	cluster->config.attrs = &cluster->size;
+	cluster->config.numAttrs = 1;
+	return &cluster->config;
 }
 
 /*

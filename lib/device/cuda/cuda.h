@@ -121,6 +121,12 @@ void cuda_spaces_close(struct cuda_device *cuda);
  * that it cannot appear in one of the caller's own checks.
  */
 
+/* What of a kernel the GPU runs at once. */
+struct cuda_room {
+	unsigned blocks;
+	unsigned cluster; /* the most blocks of one, a power of 2 */
+};
+
 struct cuda_device {
 	struct philox_device base;
 	const struct kernels_cuda *kernels;
@@ -129,8 +135,9 @@ struct cuda_device {
 	int index;
 	int driver; /* CUDA's version that it is of, as CUDART_VERSION */
 	unsigned multiprocessors;
+	int major;               /* of its compute capability */
 	char condition_why[160]; /* why no kernel sets conditions; or "" */
-	unsigned most_blocks[];  /* of each of `kernels`, that run at once */
+	struct cuda_room room[]; /* for each of `kernels` */
 };
 
 /* Leaves the context, if it was pushed, and returns the status of `call`. */

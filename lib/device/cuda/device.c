@@ -216,6 +216,34 @@ static const struct device_ops cuda_ops = {
 	.close = cuda_close,
 };
 
+#define CLUSTER_MAX 8 /* that every GPU with clusters takes */
+
+/*
+ * Whether a kernel knows clusters depends on the architecture that it was
+ * compiled for, which may be older than the GPU; how large they may be, on the
+ * GPU and its partition.
+ */
+static void find_clusters(struct cuda_device *cuda, size_t i, int ptx)
+{
+	const struct kernel_cuda *kernel = &cuda->kernels->items[i];
+
+	if (ptx < 90 || cuda->major < 9)
+		return;
+	for (unsigned size = CLUSTER_MAX; size > 1; size /= 2) {
+		struct compat_cluster cluster;
+		const cudaLaunchConfig_t *config = compat_cluster(
+			&cluster, size, kernel->threads, NULL, size);
+		int clusters = 0;
+
+		if (ON(&cuda->base, cudaOccupancyMaxActiveClusters, &clusters,
+		       kernel->function, config) != PHILOX_OK ||
+		    clusters < 1)
+			continue;
+		cuda->room[i].cluster = size;
+		return;
+	}
+}
+
 /*
  * Querying a kernel's attributes loads it. Otherwise CUDA loads it lazily, at
  * the first launch, which may be inside a capture. How many blocks of it a
@@ -241,7 +269,10 @@ static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
 				  "kernel %d: no multiprocessor holds %u "
 				  "threads of it",
 				  (int)kernel->kernel, kernel->threads);
-	cuda->most_blocks[i] = cuda->multiprocessors * (unsigned)blocks;
+	cuda->room[i].blocks = cuda->multiprocessors * (unsigned)blocks;
+	cuda->room[i].cluster = 1;
+	if (kernel_has_clusters(kernel->kernel))
+		find_clusters(cuda, i, attributes.ptxVersion);
 	return PHILOX_OK;
 }
 
@@ -316,6 +347,7 @@ static enum philox_status describe_gpu(struct cuda_device *cuda)
 	if (status != PHILOX_OK)
 		return status;
 	cuda->multiprocessors = (unsigned)prop.multiProcessorCount;
+	cuda->major = prop.major;
 	cuda->driver = driver;
 	snprintf(cuda->base.description, sizeof(cuda->base.description),
 		 "%.64s, compute capability %d.%d, %.1f GiB, CUDA driver "
@@ -359,8 +391,8 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
 {
 	const struct kernels_cuda *table = kernels;
-	struct cuda_device *cuda = calloc(
-		1, sizeof(*cuda) + table->count * sizeof(cuda->most_blocks[0]));
+	struct cuda_device *cuda =
+		calloc(1, sizeof(*cuda) + table->count * sizeof(cuda->room[0]));
 	enum philox_status status;
 
 	(void)option;

@@ -14,6 +14,7 @@
 struct launch {
 	struct cudaKernelNodeParams params;
 	void *arguments[1];
+	unsigned cluster; /* blocks that share their work */
 };
 
 /* An object that a graph owns through cuda_graph_retain(). */
@@ -214,19 +215,35 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 	return a / b + (a % b != 0);
 }
 
+/* As many blocks as may share the work of each, while all run at once. */
+static unsigned choose_cluster(const struct cuda_room *room,
+			       const struct kernel_call *call, uint64_t blocks)
+{
+	unsigned size = room->cluster;
+
+	while (size > 1 &&
+	       (size > call->cluster || blocks > room->blocks / size))
+		size /= 2;
+	return size;
+}
+
 /*
  * As many threads as there is work for, or as the device runs at once. A block
  * that is alone and may be small is: a busy GPU has room for it at once.
  */
-static void shape_grid(const struct cuda_device *cuda,
-		       const struct kernel_cuda *kernel, uint64_t work,
-		       struct cudaKernelNodeParams *params)
+static void shape_grid(const struct cuda_room *room,
+		       const struct kernel_cuda *kernel,
+		       const struct kernel_call *call, struct launch *launch)
 {
-	unsigned most = cuda->most_blocks[kernel - cuda->kernels->items];
-	uint64_t threads = divide_up(work ? work : 1, kernel->each);
+	struct cudaKernelNodeParams *params = &launch->params;
+	uint64_t threads = divide_up(call->work ? call->work : 1, kernel->each);
 	uint64_t blocks = divide_up(threads, kernel->threads);
 
-	params->gridDim = (dim3){blocks < most ? (unsigned)blocks : most, 1, 1};
+	launch->cluster = choose_cluster(room, call, blocks);
+	blocks *= launch->cluster;
+	params->gridDim.x =
+		blocks < room->blocks ? (unsigned)blocks : room->blocks;
+	params->gridDim.y = params->gridDim.z = 1;
 	params->blockDim = (dim3){kernel->threads, 1, 1};
 	if (kernel->few && threads < kernel->threads)
 		params->blockDim.x = (unsigned)divide_up(threads, WARP) * WARP;
@@ -248,8 +265,22 @@ static enum philox_status make_launch(const struct philox_device *device,
 		.params.kernelParams = launch->arguments,
 		.arguments = {(void *)call->args},
 	};
-	shape_grid(cuda, kernel, call->work, &launch->params);
+	shape_grid(&cuda->room[kernel - cuda->kernels->items], kernel, call,
+		   launch);
 	return PHILOX_OK;
+}
+
+static enum philox_status launch_clusters(struct philox_device *device,
+					  philox_stream stream,
+					  struct launch *launch)
+{
+	struct compat_cluster cluster;
+	const cudaLaunchConfig_t *config = compat_cluster(
+		&cluster, launch->params.gridDim.x, launch->params.blockDim.x,
+		stream, launch->cluster);
+
+	return ON(device, cudaLaunchKernelExC, config, launch->params.func,
+		  launch->arguments);
 }
 
 enum philox_status cuda_launch(struct philox_device *device,
@@ -261,6 +292,8 @@ enum philox_status cuda_launch(struct philox_device *device,
 
 	if (status != PHILOX_OK)
 		return status;
+	if (launch.cluster > 1)
+		return launch_clusters(device, stream, &launch);
 	return ON(device, cudaLaunchKernel, launch.params.func,
 		  launch.params.gridDim, launch.params.blockDim,
 		  launch.arguments, 0, stream);

@@ -55,6 +55,13 @@
 
 #define __syncthreads()        simulated_barrier(__FILE__, __LINE__)
 #define __threadfence()        simulated_fence()
+
+/* A thread waits where it arrives. */
+#define __cluster_barrier_arrive()            simulated_cluster_barrier(__FILE__, __LINE__)
+#define __cluster_barrier_wait()              (void)0
+#define __clusterSizeInBlocks()               simulated_cluster_size()
+#define __clusterRelativeBlockRank()          simulated_cluster_rank()
+#define __cluster_map_shared_rank(mine, rank) simulated_shared_of(mine, rank)
 #define __threadfence_system() simulated_fence()
 #define __syncwarp() \
 	(void)simulated_shuffle(0xffffffffu, 0, 0, __FILE__, __LINE__)

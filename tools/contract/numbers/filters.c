@@ -273,6 +273,66 @@ static void sample_logprobs(struct contract *c, struct site *site)
 	}
 }
 
+/* --- entries that blocks share -------------------------------------------- */
+
+/* One or two entries, from a later one on. */
+static void sample_few(struct contract *c, struct site *site,
+		       struct philox_sample_desc sample,
+		       struct philox_row_list list, uint32_t from)
+{
+	list.indices += from;
+	list.mask += from;
+	list.count = 1 + from % 2;
+	sample.top_ks += from;
+	sample.top_ps += from;
+	sample.min_ps += from;
+	sample.temperatures += from;
+	sample.filter_order = from % 3;
+	EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list, &sample));
+	EXPECT_PART(tokens_note(c, site, &sample));
+	EXPECT_PART(note_kept(c, site, &sample));
+	EXPECT_PART(note_logprobs(c, site, sample.logprobs));
+	EXPECT_PART(note_logprobs(c, site, sample.raw_logprobs));
+}
+
+/* Rows of common logits, and last odd ones: on a GPU with clusters of blocks. */
+static void sample_shared(struct contract *c, struct site *site)
+{
+	static const enum philox_dtype dtypes[] = {
+		PHILOX_DTYPE_BF16, PHILOX_DTYPE_F16, PHILOX_DTYPE_F32};
+	enum { VOCAB = 9001, FEW = 14 };
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample_desc sample = {
+		.size = sizeof(sample), .vocab = VOCAB, .first = 6};
+	struct philox_logprob_desc logprobs[2];
+	void *logits, *keys, *tokens;
+	struct philox_row_list list;
+
+	EXPECT_PART(site_allocate(c, site, sizeof(bits), &logits));
+	EXPECT_PART(tokens_make_batch(c, site, &list));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	EXPECT_PART(make_filters(c, site, &sample));
+	EXPECT_PART(make_logprobs(c, site, &logprobs[0]));
+	EXPECT_PART(make_logprobs(c, site, &logprobs[1]));
+	sample.logits = logits;
+	sample.keys = keys;
+	sample.tokens = tokens;
+	sample.pitch = VOCAB;
+	sample.logprobs = &logprobs[0];
+	sample.raw_logprobs = &logprobs[1];
+	for (uint32_t from = 0; from < FEW; from++) {
+		sample.dtype = dtypes[from % 3];
+		if (from < FEW / 2)
+			make_even_logits(bits, sample.dtype);
+		else
+			tokens_make_logits(bits, 0x80ffffffu, 0x3f800000u);
+		EXPECT_OK(philox_memory_copy(site->device, site->stream, logits,
+					     bits, sizeof(bits)));
+		EXPECT_PART(sample_few(c, site, sample, list, from));
+	}
+}
+
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -482,6 +542,8 @@ const struct contract_check contract_filters[] = {
 	 .on_both = sample_filtered},
 	{"odd rows are filtered as on the host", .on_both = sample_odd},
 	{"logprobs are the host's", .on_both = sample_logprobs},
+	{"entries that several blocks share are filtered as on the host",
+	 .on_both = sample_shared},
 	{"replays filter by what the device wrote before",
 	 .on_both = replay_filtered},
 	{"a branch in a loop filters by what each run drew before",

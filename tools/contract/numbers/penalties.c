@@ -7,6 +7,7 @@
 /* Vocabularies of many entries, and of few; of a history. */
 enum { SHORT = 3000, LONG = 12000, FIRST = 9, ALL = FIRST + LONG };
 enum { WORDS = (ALL + 31) / 32 };
+enum { CALLS = 12, FEW_CALLS = 9 };
 enum { BIASES = 40, DRAFTS = 5, TOP = 20, PROMPT = 30, KEPT = 300 };
 
 /* A call, and where its history is. */
@@ -192,31 +193,47 @@ static void note_prompts(struct contract *c, struct site *site,
 				     &change->history, &change->list, &list));
 }
 
-/* All dtypes, with filters and without, few entries and many. */
+/* All dtypes, with filters and without, few entries, one or two, and many. */
 static void choose(struct change *change, uint32_t k, const void *logits,
 		   const void *allowed)
 {
 	static const uint32_t dtypes[] = {PHILOX_DTYPE_F32, PHILOX_DTYPE_BF16,
 					  PHILOX_DTYPE_F16};
 	struct philox_sample_desc *sample = &change->sample;
+	const int is_few = k >= CALLS || k % 4 == 0;
 
 	sample->dtype = dtypes[k % 3];
 	sample->logits = logits;
-	change->list.count = k % 4 ? 90 : 7;
-	sample->vocab = (k % 4 ? SHORT : LONG) - k;
-	sample->pitch = k % 4 ? SHORT : LONG;
+	change->list.count = k >= CALLS ? 1 + k % 2 : is_few ? 7 : 90;
+	sample->vocab = (is_few ? LONG : SHORT) - k;
+	sample->pitch = is_few ? LONG : SHORT;
 	sample->first = FIRST - k % 3;
 	sample->filters = k % 2 ? PHILOX_FILTER_TOP_P : PHILOX_FILTER_TOP_K;
 	sample->top_p = k % 2 ? 0.95 : 0;
 	sample->top_k = k % 2 ? 0 : k % 5 * 100; /* 0: all */
-	sample->temperature = k < 8 ? 0.9 : 0;
+	sample->temperature = k < 8 || k >= CALLS ? 0.9 : 0;
 	sample->allowed = k % 5 < 2 ? allowed : NULL;
 	sample->allowed_pitch = k % 5 < 2 ? WORDS : 0;
 	sample->bias = k % 7 == 3 ? NULL : &change->bias;
 	sample->penalties = k % 7 == 4 ? NULL : &change->penalties;
-	sample->logprobs = k < 6 ? &change->logprobs : NULL;
-	sample->raw_logprobs = k < 6 ? NULL : &change->logprobs;
+	sample->logprobs = k < 6 || k >= CALLS ? &change->logprobs : NULL;
+	sample->raw_logprobs = sample->logprobs ? NULL : &change->logprobs;
 	sample->flags = k == 5 ? PHILOX_ROWS_KEEP : 0;
+}
+
+/* The entries of a call are those from a later one on. */
+static void move_on(struct change *change, uint32_t by)
+{
+	struct philox_penalty_desc *penalties = &change->penalties;
+
+	change->list.indices += by;
+	change->list.mask += by;
+	change->bias.ids += by * BIASES;
+	change->bias.biases += by * BIASES;
+	penalties->repetitions += by;
+	penalties->frequencies += by;
+	penalties->presences += by;
+	penalties->drafts += by * DRAFTS;
 }
 
 static void sample_changed(struct contract *c, struct site *site)
@@ -233,7 +250,9 @@ static void sample_changed(struct contract *c, struct site *site)
 	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &of_32));
 	tokens_make_logits(bits, 0x80ff80ffu, 0x3f803f80u);
 	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &of_16));
-	for (uint32_t k = 0; k < 12; k++) {
+	for (uint32_t k = 0; k < CALLS + FEW_CALLS; k++) {
+		if (k >= CALLS)
+			move_on(&change, 5);
 		choose(&change, k, k % 3 ? of_16 : of_32, allowed);
 		EXPECT_OK(philox_sample_rows(site->rows, site->stream,
 					     &change.list, &change.sample));
