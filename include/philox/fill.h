@@ -242,6 +242,33 @@ PHILOX_API enum philox_status philox_rng_fill(
 	struct philox_rng rng, const struct philox_fill_desc *fill);
 
 /*
+ * Fill memory of the host with the numbers of a state, before returning.
+ *
+ *   state    its offset a multiple of 4, or poisoned (philox_is_poison()): then
+ *            it gives NaN, or all-ones for bits and integers
+ *   fill     what is drawn, and where it goes: memory that the host can access;
+ *            arrays must not overlap unless in == out
+ *   threads  how many threads may share the work, at least 1: the caller's, and
+ *            others that end before the call does, where an array has a MiB for
+ *            each; fills with a layout use the caller's alone
+ *
+ * The numbers are those of philox_rng_fill() on any device, and do not depend
+ * on `threads`. There is no device, stream or lock: calls of several threads run
+ * at the same time. No seed is derived and no state advances.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID  threads is 0
+ *   those of philox_rng_fill(), but for memory that is unknown and those of the
+ *   device
+ * During capture: legal, and not recorded: it is done once, now.
+ * Threads: any, at any time, on different memory.
+ */
+PHILOX_API enum philox_status philox_state_fill(
+	struct philox_state state, const struct philox_fill_desc *fill,
+	uint32_t threads);
+
+/*
  * Put a fill of an operator's numbers on the stream of an open pass.
  *
  *   pass  the pass, forward or backward

@@ -247,8 +247,8 @@ static void list_arrays(struct fill_launch *launch)
 	launch->call.arrays = arrays;
 }
 
-static void make_launch(const struct philox_device *device,
-			struct philox_rng rng, struct fill_launch *launch)
+static void make_launch(unsigned threads, struct philox_rng rng,
+			struct fill_launch *launch)
 {
 	const struct philox_fill_desc *fill = &launch->taken.fill;
 	struct fill_args *args = &launch->args.fill;
@@ -261,7 +261,7 @@ static void make_launch(const struct philox_device *device,
 		call->size = sizeof(launch->args);
 		call->work = args->rows * args->count;
 	} else {
-		args->threads = device_threads(device);
+		args->threads = threads;
 		call->kernel = form_of(fill)->kernel;
 		call->size = sizeof(*args);
 		call->work = args->rows *
@@ -271,10 +271,9 @@ static void make_launch(const struct philox_device *device,
 	list_arrays(launch);
 }
 
-enum philox_status fill_prepare(const struct philox_device *device,
-				struct philox_rng rng,
-				const struct philox_fill_desc *fill,
-				struct fill_launch *launch)
+static enum philox_status prepare(unsigned threads, struct philox_rng rng,
+				  const struct philox_fill_desc *fill,
+				  struct fill_launch *launch)
 {
 	struct float_mode mode = float_mode_set();
 	enum philox_status status = take_fill(fill, &launch->taken);
@@ -282,9 +281,17 @@ enum philox_status fill_prepare(const struct philox_device *device,
 	if (status == PHILOX_OK)
 		status = check_fill(&rng, &launch->taken.fill);
 	if (status == PHILOX_OK)
-		make_launch(device, rng, launch);
+		make_launch(threads, rng, launch);
 	float_mode_restore(mode);
 	return status;
+}
+
+enum philox_status fill_prepare(const struct philox_device *device,
+				struct philox_rng rng,
+				const struct philox_fill_desc *fill,
+				struct fill_launch *launch)
+{
+	return prepare(device_threads(device), rng, fill, launch);
 }
 
 enum philox_status fill_put(struct philox_device *device, philox_stream stream,
@@ -308,6 +315,37 @@ enum philox_status philox_rng_fill(struct philox_device *device,
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
 	status = fill_prepare(device, rng, fill, &launch);
 	return status == PHILOX_OK ? fill_put(device, stream, &launch) : status;
+}
+
+/* Does a fill that is not empty, here. */
+static void run_here(const struct fill_launch *launch)
+{
+	const struct philox_fill_desc *fill = &launch->taken.fill;
+	const struct float_mode mode = float_mode_set();
+
+	if (layout_is_other(fill))
+		layout_host_run(fill->dtype, &launch->args);
+	else
+		fill_host_run(launch->call.kernel, &launch->args.fill);
+	float_mode_restore(mode);
+}
+
+enum philox_status philox_state_fill(struct philox_state state,
+				     const struct philox_fill_desc *fill,
+				     uint32_t threads)
+{
+	const struct philox_rng by_value = {.state = state};
+	const struct philox_rng poisoned = {.cell = &state};
+	struct fill_launch launch;
+	enum philox_status status;
+
+	if (!threads)
+		return status_set(PHILOX_ERROR_INVALID, "threads is 0");
+	status = prepare(threads, philox_is_poison(state) ? poisoned : by_value,
+			 fill, &launch);
+	if (status == PHILOX_OK && launch.call.work)
+		run_here(&launch);
+	return status;
 }
 
 /* An operator with a layout advances as that library's own does. */

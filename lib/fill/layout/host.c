@@ -8,6 +8,7 @@
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include "lib/dist/elements.h"
 #include "lib/fill/layout/elements.h"
+#include "lib/fill/layout/layout.h"
 
 #define LAYOUT_LOOP(loop, type, attribute)                                \
 	attribute static void loop(const struct layout_args *args,        \
@@ -61,3 +62,12 @@ LAYOUT_LIST(LAYOUT_LOOPS)
 		}                                                        \
 	}
 LAYOUT_LIST(LAYOUT_RUN)
+
+void layout_host_run(enum philox_dtype dtype, const struct layout_args *args)
+{
+	static void (*const loops[KERNEL_COUNT])(const void *) = {
+#define LAYOUT_ROW(type) [KERNEL_layout_##type] = run_layout_##type,
+		LAYOUT_LIST(LAYOUT_ROW)};
+
+	loops[layout_kernel(dtype)](args);
+}

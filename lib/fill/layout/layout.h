@@ -33,6 +33,15 @@ void layout_args(const struct philox_fill_desc *fill, struct layout_args *args);
 enum philox_status layout_advance(const struct philox_fill_desc *fill,
 				  uint64_t *words);
 
+/* --- host.c: the kernels as loops ----------------------------------------- */
+
+#define LAYOUT_RUN(type) void run_layout_##type(const void *args);
+LAYOUT_LIST(LAYOUT_RUN)
+#undef LAYOUT_RUN
+
+/* layout_host_run() runs that of a dtype. */
+void layout_host_run(enum philox_dtype dtype, const struct layout_args *args);
+
 /* --- layout.c: whether a fill's layout allows the fill -------------------- */
 
 /*

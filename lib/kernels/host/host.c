@@ -7,6 +7,7 @@
 #include <string.h>
 #include "lib/device/contract.h"
 #include "lib/fill/fill.h"
+#include "lib/fill/layout/layout.h"
 #include "lib/kernels/host/host.h"
 
 #define HEAD_FILL(args, entries, n, taken) \
@@ -21,11 +22,6 @@
 	}
 FILL_LIST(FILL_RUN)
 #undef FILL_RUN
-
-/* Other libraries' layouts: lib/fill/layout/host.c. */
-#define LAYOUT_RUN(type) void run_layout_##type(const void *args);
-LAYOUT_LIST(LAYOUT_RUN)
-#undef LAYOUT_RUN
 
 /* --- the head ------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * tests/numbers/simd.c - vector functions, and how an instruction set is chosen
+ * tests/numbers/host/simd.c - vector functions, and how an instruction set is chosen
  *
  * tests/numbers/shards.c draws every fill with each;
  * tests/scripts/devices/simd.sh runs the contract of numbers with each.
