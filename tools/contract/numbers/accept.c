@@ -305,9 +305,77 @@ static void replay_accepted(struct contract *c, struct site *site)
 	EXPECT_PART(note_accepted(c, site, &a));
 }
 
+/* --- bodies --------------------------------------------------------------- */
+
+/* Draws the shares that the target keeps at each position. */
+static enum philox_status put_accepted_shares(struct site *site,
+					      const void *work)
+{
+	const struct accepting *a = work;
+	const struct philox_row_fill_desc shares = {.size = sizeof(shares),
+						    .dist = PHILOX_DIST_UNIFORM,
+						    .dtype = PHILOX_DTYPE_F32,
+						    .count = POSITIONS,
+						    .pitch = POSITIONS,
+						    .out = a->top_ps};
+
+	return philox_rows_fill(site->rows, site->stream, &a->list, &shares);
+}
+
+/* Other temperatures, and other entries without a last draft. */
+static void change_accepted(struct contract *c, struct site *site,
+			    const void *work, uint32_t launch)
+{
+	enum { N = ENTRIES * POSITIONS };
+	const struct accepting *a = work;
+	float temperatures[N];
+	int32_t drafts[ENTRIES * DRAFTS];
+
+	for (uint32_t i = 0; i < N; i++)
+		temperatures[i] = (float)site_below(73, i + launch * N, 5) / 2;
+	for (uint32_t i = 0; i < ENTRIES * DRAFTS; i++)
+		drafts[i] = (i + launch) % (DRAFTS * 2) == DRAFTS - 1
+				    ? -1
+				    : draft_of(i / DRAFTS, i % DRAFTS);
+	EXPECT_OK(philox_memory_copy(site->device, site->stream,
+				     a->temperatures, temperatures,
+				     sizeof(temperatures)));
+	EXPECT_OK(philox_memory_copy(site->device, site->stream,
+				     (void *)(uintptr_t)a->accept.drafts,
+				     drafts, sizeof(drafts)));
+	EXPECT_OK(philox_stream_synchronize(site->device, site->stream));
+}
+
+static void note_launch(struct contract *c, struct site *site, const void *work)
+{
+	const struct accepting *a = work;
+
+	EXPECT_PART(note_accepted(c, site, a));
+	EXPECT_PART(site_note_memory(c, site, a->history.counts,
+				     SITE_ROWS * ALL * 4));
+}
+
+/* Each run draws the shares, and accepts and notes tokens if it is picked. */
+static void accept_in_bodies(struct contract *c, struct site *site)
+{
+	struct accepting a;
+
+	EXPECT_PART(make_accepting(c, site, &a));
+	choose_accepted(&a, 9);
+	EXPECT_PART(
+		site_run_loop(c, site,
+			      &(struct site_loop){.each = put_accepted_shares,
+						  .some = put_accepted,
+						  .change = change_accepted,
+						  .note = note_launch,
+						  .work = &a}));
+}
+
 const struct contract_check contract_accept[] = {
 	{"drafts are accepted as on the host", .on_both = accept_drafts},
 	{"replays accept drafts as eager calls would",
 	 .on_both = replay_accepted},
+	{"a branch in a loop accepts drafts by what each run drew before",
+	 .on_both = accept_in_bodies},
 	{0},
 };

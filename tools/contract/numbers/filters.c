@@ -2,7 +2,6 @@
  * tools/contract/numbers/filters.c - checks that what a device filters, and its
  * logprobs, are the host's
  */
-#include <stdio.h>
 #include "tools/contract/numbers/tokens.h"
 
 /* --- filters -------------------------------------------------------------- */
@@ -341,9 +340,9 @@ struct samples {
 };
 
 /* Draws the shares that filters keep. */
-static enum philox_status draw_shares(struct site *site, philox_stream stream,
-				      const struct samples *samples)
+static enum philox_status put_shares(struct site *site, const void *work)
 {
+	const struct samples *samples = work;
 	const struct philox_row_fill_desc shares = {
 		.size = sizeof(shares),
 		.dist = PHILOX_DIST_UNIFORM,
@@ -352,18 +351,23 @@ static enum philox_status draw_shares(struct site *site, philox_stream stream,
 		.pitch = 1,
 		.out = (void *)(uintptr_t)samples->sample.top_ps};
 
-	return philox_rows_fill(site->rows, stream, &samples->list, &shares);
+	return philox_rows_fill(site->rows, site->stream, &samples->list,
+				&shares);
+}
+
+static enum philox_status put_kept(struct site *site, const void *work)
+{
+	const struct samples *samples = work;
+
+	return philox_sample_rows(site->rows, site->stream, &samples->list,
+				  &samples->sample);
 }
 
 static enum philox_status put_filtered(struct site *site, const void *work)
 {
-	const struct samples *samples = work;
-	enum philox_status status = draw_shares(site, site->stream, samples);
+	enum philox_status status = put_shares(site, work);
 
-	return status == PHILOX_OK
-		       ? philox_sample_rows(site->rows, site->stream,
-					    &samples->list, &samples->sample)
-		       : status;
+	return status == PHILOX_OK ? put_kept(site, work) : status;
 }
 
 static void replay_filtered(struct contract *c, struct site *site)
@@ -391,150 +395,44 @@ static void replay_filtered(struct contract *c, struct site *site)
 
 /* --- bodies --------------------------------------------------------------- */
 
-enum { RUNS = 3 };
-
-/*
- * A loop of RUNS runs: each draws the shares of filters, and samples if its pick
- * says so. Words and picks move down by one place, by way of `spare`.
- */
-struct bodies {
-	struct samples work;
-	uint32_t *words, *picks, *spare;
-};
-
-static const uint32_t words_of_runs[RUNS + 1] = {1, 1, 1, 0};
-static const uint32_t picks_of_runs[RUNS + 1] = {1, 0, 1, 0};
-
-static void run_eagerly(struct contract *c, struct site *site,
-			const struct samples *work)
+static void note_filtered(struct contract *c, struct site *site,
+			  const void *work)
 {
-	for (int i = 0; i < RUNS; i++) {
-		EXPECT_OK(draw_shares(site, site->stream, work));
-		if (picks_of_runs[i])
-			EXPECT_OK(philox_sample_rows(site->rows, site->stream,
-						     &work->list,
-						     &work->sample));
-	}
+	const struct philox_sample_desc *sample =
+		&((const struct samples *)work)->sample;
+
+	EXPECT_PART(note_kept(c, site, sample));
+	EXPECT_PART(note_logprobs(c, site, sample->logprobs));
+	EXPECT_PART(site_note_memory(c, site, sample->tokens, MANY * 4));
+	EXPECT_PART(site_note_states(c, site));
 }
 
-static void move_down(struct contract *c, struct site *site,
-		      const struct bodies *at, uint32_t *words,
-		      philox_stream stream)
-{
-	const size_t size = RUNS * sizeof(*words);
-
-	EXPECT_OK(philox_memory_copy(site->device, stream, at->spare, words + 1,
-				     size));
-	EXPECT_OK(philox_memory_copy(site->device, stream, words, at->spare,
-				     size));
-}
-
-static void begin_node(struct contract *c, struct site *site,
-		       philox_stream stream, enum philox_conditional_kind kind,
-		       const uint32_t *word, struct philox_conditional *node)
-{
-	const struct philox_conditional_desc options = {
-		.size = sizeof(options),
-		.kind = kind,
-		.bodies = 1,
-		.limit = kind == PHILOX_CONDITIONAL_WHILE ? RUNS : 0,
-		.word = word};
-	enum philox_status status =
-		philox_conditional_begin(site->context, stream, &options, node);
-	char why[sizeof(c->skipped)];
-	struct philox_graph *graph;
-
-	if (status == PHILOX_ERROR_UNSUPPORTED) { /* the capture goes on */
-		snprintf(why, sizeof(why), "%s", philox_error_message());
-		EXPECT_OK(philox_capture_end(site->context, site->stream,
-					     &graph));
-		contract_skip(c, "%s", why);
-		return;
-	}
-	EXPECT_OK(status);
-}
-
-static void record_branch(struct contract *c, struct site *site,
-			  const struct bodies *at, philox_stream stream)
-{
-	struct philox_conditional branch;
-	philox_stream inner;
-
-	EXPECT_OK(contract_stream(c, 0, &inner));
-	EXPECT_PART(begin_node(c, site, stream, PHILOX_CONDITIONAL_IF,
-			       at->picks, &branch));
-	EXPECT_OK(philox_conditional_body(&branch, 0, inner));
-	EXPECT_OK(philox_sample_rows(site->rows, inner, &at->work.list,
-				     &at->work.sample));
-	EXPECT_OK(philox_conditional_end(&branch));
-}
-
-static void run_bodies(struct contract *c, struct site *site,
-		       const struct bodies *at)
-{
-	struct philox_conditional loop;
-	struct philox_graph *graph;
-	philox_stream inner;
-
-	EXPECT_OK(contract_stream(c, 0, &inner));
-	EXPECT_OK(philox_capture_begin(site->context, site->stream));
-	EXPECT_PART(begin_node(c, site, site->stream, PHILOX_CONDITIONAL_WHILE,
-			       at->words, &loop));
-	EXPECT_OK(philox_conditional_body(&loop, 0, inner));
-	EXPECT_OK(draw_shares(site, inner, &at->work));
-	EXPECT_PART(record_branch(c, site, at, inner));
-	EXPECT_PART(move_down(c, site, at, at->picks, inner));
-	EXPECT_PART(move_down(c, site, at, at->words, inner));
-	EXPECT_OK(philox_conditional_set(&loop, inner, at->words));
-	EXPECT_OK(philox_conditional_end(&loop));
-	EXPECT_OK(philox_capture_end(site->context, site->stream, &graph));
-	EXPECT_OK(philox_graph_launch(graph, site->stream, NULL, 0));
-	EXPECT_OK(philox_stream_synchronize(site->device, site->stream));
-}
-
-static void make_words(struct contract *c, struct site *site, struct bodies *at)
-{
-	void *memory[3];
-
-	EXPECT_PART(site_upload(c, site, words_of_runs, sizeof(words_of_runs),
-				&memory[0]));
-	EXPECT_PART(site_upload(c, site, picks_of_runs, sizeof(picks_of_runs),
-				&memory[1]));
-	EXPECT_PART(site_allocate(c, site, sizeof(words_of_runs), &memory[2]));
-	at->words = memory[0];
-	at->picks = memory[1];
-	at->spare = memory[2];
-}
-
+/* Each run draws the shares of filters, and samples if it is picked. */
 static void sample_in_bodies(struct contract *c, struct site *site)
 {
 	static float x[LOGIT_ROWS * LOGITS];
-	struct bodies at = {.work = {.sample = {.size = sizeof(at.work.sample),
-						.dtype = PHILOX_DTYPE_F32,
-						.vocab = 700,
-						.pitch = LOGITS}}};
+	struct samples work = {.sample = {.size = sizeof(work.sample),
+					  .dtype = PHILOX_DTYPE_F32,
+					  .vocab = 700,
+					  .pitch = LOGITS}};
 	struct philox_logprob_desc logprobs[2];
 	void *logits, *tokens;
 
 	make_even_logits(x, PHILOX_DTYPE_F32);
 	EXPECT_PART(site_upload(c, site, x, sizeof(x), &logits));
-	EXPECT_PART(tokens_make_batch(c, site, &at.work.list));
-	EXPECT_PART(make_filters(c, site, &at.work.sample));
+	EXPECT_PART(tokens_make_batch(c, site, &work.list));
+	EXPECT_PART(make_filters(c, site, &work.sample));
 	EXPECT_PART(make_logprobs(c, site, &logprobs[0]));
-	EXPECT_PART(make_words(c, site, &at));
 	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
-	at.work.list.count = 12;
-	at.work.sample.logits = logits;
-	at.work.sample.tokens = tokens;
-	at.work.sample.logprobs = &logprobs[0];
-	if (site->device == c->device)
-		EXPECT_PART(run_bodies(c, site, &at));
-	else
-		EXPECT_PART(run_eagerly(c, site, &at.work));
-	EXPECT_PART(note_kept(c, site, &at.work.sample));
-	EXPECT_PART(note_logprobs(c, site, &logprobs[0]));
-	EXPECT_PART(site_note_memory(c, site, tokens, MANY * 4));
-	EXPECT_PART(site_note_states(c, site));
+	work.list.count = 12;
+	work.sample.logits = logits;
+	work.sample.tokens = tokens;
+	work.sample.logprobs = &logprobs[0];
+	EXPECT_PART(site_run_loop(c, site,
+				  &(struct site_loop){.each = put_shares,
+						      .some = put_kept,
+						      .note = note_filtered,
+						      .work = &work}));
 }
 
 const struct contract_check contract_filters[] = {

@@ -26,6 +26,9 @@ struct site {
 
 typedef void (*site_script)(struct contract *c, struct site *site);
 
+/* Puts work on the site's stream. */
+typedef enum philox_status site_put(struct site *site, const void *work);
+
 /* site_compare() runs a script on both devices and compares. */
 void site_compare(struct contract *c, site_script run);
 
@@ -59,8 +62,23 @@ void site_make_steps(struct contract *c, struct site *site, uint32_t n,
  * on the device under test, eagerly on the reference. The graph has one node for
  * each of the calls that `put` makes.
  */
-void site_replay(struct contract *c, struct site *site,
-		 enum philox_status (*put)(struct site *site, const void *work),
+void site_replay(struct contract *c, struct site *site, site_put *put,
 		 const void *work, size_t calls);
+
+/*
+ * site_run_loop() launches a graph of a WHILE several times on the device under
+ * test. Each run puts `each`, and those which the launch picks put `some` in the
+ * body of an IF; on the reference all of it is put eagerly, call by call. Before
+ * a launch, `change` may change what the work reads; after it `note` reads back.
+ */
+struct site_loop {
+	site_put *each, *some;
+	void (*change)(struct contract *c, struct site *site, const void *work,
+		       uint32_t launch); /* NULL: nothing */
+	void (*note)(struct contract *c, struct site *site, const void *work);
+	const void *work;
+};
+void site_run_loop(struct contract *c, struct site *site,
+		   const struct site_loop *loop);
 
 #endif

@@ -161,9 +161,7 @@ void site_make_steps(struct contract *c, struct site *site, uint32_t n,
 
 /* --- replays -------------------------------------------------------------- */
 
-static void record(struct contract *c, struct site *site,
-		   enum philox_status (*put)(struct site *site,
-					     const void *work),
+static void record(struct contract *c, struct site *site, site_put *put,
 		   const void *work, size_t calls, philox_native_exec *exec)
 {
 	philox_native_graph graph;
@@ -180,8 +178,7 @@ static void record(struct contract *c, struct site *site,
 	EXPECT_OK(philox_native_graph_destroy(site->device, graph));
 }
 
-void site_replay(struct contract *c, struct site *site,
-		 enum philox_status (*put)(struct site *site, const void *work),
+void site_replay(struct contract *c, struct site *site, site_put *put,
 		 const void *work, size_t calls)
 {
 	philox_native_exec exec = NULL;

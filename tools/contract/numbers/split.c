@@ -306,8 +306,193 @@ static void sample_split(struct contract *c, struct site *site)
 	}
 }
 
+/* --- bodies --------------------------------------------------------------- */
+
+/*
+ * Bodies have no kernels of ours that add up. So all likely columns are those
+ * of one part: the others have 0 everywhere, and copies of its numbers are the
+ * sums and maxima. The reference adds up.
+ */
+struct rounds {
+	const struct splitting *of;
+	struct part parts[2]
+			 [PARTS]; /* as the last part has all, or the first */
+	int by_copies;
+};
+
+static void combine_here(uint64_t *const numbers[PARTS], uint64_t n, int is_sum)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t all = 0;
+
+		for (int k = 0; k < PARTS; k++)
+			all = is_sum                ? all + numbers[k][i]
+			      : numbers[k][i] > all ? numbers[k][i]
+						    : all;
+		for (int k = 0; k < PARTS; k++)
+			numbers[k][i] = all;
+	}
+}
+
+static enum philox_status copy_all(struct site *site,
+				   uint64_t *const numbers[PARTS], uint64_t n,
+				   int from)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (int k = 0; n && k < PARTS && status == PHILOX_OK; k++)
+		if (k != from)
+			status = philox_memory_copy(site->device, site->stream,
+						    numbers[k], numbers[from],
+						    n * 8);
+	return status;
+}
+
+/* Puts a round of all parts, with what is between it and the next. */
+static enum philox_status put_round(struct site *site,
+				    const struct rounds *rounds, int is_first,
+				    uint32_t round,
+				    struct philox_split_info *info)
+{
+	const int from = is_first ? 0 : PARTS - 1;
+	uint64_t *sums[PARTS], *maxima[PARTS];
+	enum philox_status status = PHILOX_OK;
+
+	for (int k = 0; k < PARTS && status == PHILOX_OK; k++) {
+		struct philox_split_desc split =
+			rounds->parts[is_first][k].split;
+
+		split.sample = &rounds->parts[is_first][k].sample;
+		split.round = round;
+		status = philox_rows_sample_round(site->rows, site->stream,
+						  &rounds->of->list, &split);
+		if (status == PHILOX_OK)
+			status = philox_split_plan(&split, ENTRIES, info);
+		sums[k] = info->sums;
+		maxima[k] = info->maxima;
+	}
+	if (status == PHILOX_OK && !rounds->by_copies) {
+		combine_here(sums, info->n_sums, 1);
+		combine_here(maxima, info->n_maxima, 0);
+		return PHILOX_OK;
+	}
+	if (status == PHILOX_OK)
+		status = copy_all(site, sums, info->n_sums, from);
+	return status == PHILOX_OK
+		       ? copy_all(site, maxima, info->n_maxima, from)
+		       : status;
+}
+
+static enum philox_status put_rounds(struct site *site, const void *work,
+				     int is_first)
+{
+	struct philox_split_info info = PHILOX_INIT(struct philox_split_info);
+	enum philox_status status;
+	uint32_t round = 0;
+
+	do
+		status = put_round(site, work, is_first, round, &info);
+	while (status == PHILOX_OK && ++round < info.n_rounds);
+	return status;
+}
+
+static enum philox_status put_first(struct site *site, const void *work)
+{
+	return put_rounds(site, work, 1);
+}
+
+/* After the shares that filters keep. */
+static enum philox_status put_last(struct site *site, const void *work)
+{
+	const struct splitting *s = ((const struct rounds *)work)->of;
+	const struct philox_row_fill_desc shares = {
+		.size = sizeof(shares),
+		.dist = PHILOX_DIST_UNIFORM,
+		.dtype = PHILOX_DTYPE_F32,
+		.count = 1,
+		.pitch = 1,
+		.out = (void *)(uintptr_t)s->sample.top_ps};
+	enum philox_status status =
+		philox_rows_fill(site->rows, site->stream, &s->list, &shares);
+
+	return status == PHILOX_OK ? put_rounds(site, work, 0) : status;
+}
+
+/* Of the columns that are not a part's own, `lowest` is the logits. */
+static void cut_for_copies(const struct splitting *s, const void *lowest,
+			   struct rounds *rounds)
+{
+	for (int is_first = 0; is_first < 2; is_first++) {
+		struct part *parts = rounds->parts[is_first];
+
+		cut_up(s, 1, parts);
+		for (int k = 0; k < PARTS; k++) {
+			if (k != (is_first ? 0 : PARTS - 1))
+				parts[k].sample.logits = lowest;
+			parts[k].sample.penalties = &s->penalties;
+			for (int raw = 0; raw < 2; raw++) {
+				parts[k].logprobs[raw].ids = NULL;
+				parts[k].logprobs[raw].of_ids = NULL;
+				parts[k].logprobs[raw].n_ids = 0;
+			}
+		}
+	}
+}
+
+static void change_rounds(struct contract *c, struct site *site,
+			  const void *work, uint32_t launch)
+{
+	const struct splitting *s = ((const struct rounds *)work)->of;
+	float temperatures[ENTRIES];
+
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		temperatures[i] =
+			(float)site_below(89, i + launch * ENTRIES, 5) / 2;
+	EXPECT_OK(philox_memory_copy(site->device, site->stream,
+				     (void *)(uintptr_t)s->sample.temperatures,
+				     temperatures, sizeof(temperatures)));
+	EXPECT_OK(philox_stream_synchronize(site->device, site->stream));
+}
+
+static void note_rounds(struct contract *c, struct site *site, const void *work)
+{
+	const struct splitting *s = ((const struct rounds *)work)->of;
+
+	for (int i = 0; i < PARTS; i++)
+		EXPECT_PART(note_written(c, site, &s->written[i]));
+	EXPECT_PART(site_note_states(c, site));
+	EXPECT_PART(site_note_memory(c, site, s->history.counts,
+				     SITE_ROWS * ALL * 4));
+}
+
+static void split_in_bodies(struct contract *c, struct site *site)
+{
+	static float lowest[ENTRIES * COLUMNS];
+	struct splitting s;
+	struct rounds rounds = {.of = &s,
+				.by_copies = site->device == c->device};
+	void *memory;
+
+	for (uint32_t i = 0; i < ENTRIES * COLUMNS; i++)
+		lowest[i] = philox_f32_from_bits(0xff800000u);
+	EXPECT_PART(make_splitting(c, site, &s));
+	EXPECT_PART(site_upload(c, site, lowest, sizeof(lowest), &memory));
+	/* no row ends: one that does is odd to the part that advances alone */
+	EXPECT_OK(philox_rows_restart(site->rows, site->stream));
+	choose_sample(&s, 0);
+	cut_for_copies(&s, memory, &rounds);
+	EXPECT_PART(site_run_loop(c, site,
+				  &(struct site_loop){.each = put_last,
+						      .some = put_first,
+						      .change = change_rounds,
+						      .note = note_rounds,
+						      .work = &rounds}));
+}
+
 const struct contract_check contract_split[] = {
 	{"samples of a split vocabulary are the host's",
 	 .on_both = sample_split},
+	{"rounds in a loop, and in a branch of it, are those of eager calls",
+	 .on_both = split_in_bodies},
 	{0},
 };
