@@ -6,6 +6,7 @@
 #include <philox/accept.h>
 #include <philox/penalties.h>
 #include "tests/sample/known.h"
+#include "tests/support/loops.h"
 
 enum { ENTRIES = 4, N = 2, VOCAB = 9, ROWS = 4, SENTINEL = -77 };
 
@@ -198,5 +199,52 @@ PROMISE(accept, takes_all_rows_without_a_list)
 	for (uint32_t i = 0; i < ROWS; i++)
 		for (uint32_t j = 0; j < s.accept.counts[i]; j++)
 			cr_assert_eq(s.accept.tokens[i * (N + 1) + j], 5);
+	OK(philox_rows_destroy(s.rows));
+}
+
+#define REFUSES_ON(stream, text, ...)                                         \
+	do {                                                                  \
+		const struct scene before = s;                                \
+                                                                              \
+		__VA_ARGS__;                                                  \
+		FAILS(philox_rows_accept(s.rows, stream, &s.list, &s.accept), \
+		      PHILOX_ERROR_INVALID);                                  \
+		NAMES(text);                                                  \
+		s = before;                                                   \
+	} while (0)
+
+/* The body has the call that was put there last, and nothing else. */
+PROMISE(accept, refuses_by_name_in_a_body_whose_capture_goes_on)
+{
+	const uint32_t taken[] = {1};
+	const size_t size = ENTRIES * (N + 1) * sizeof(int32_t);
+	struct tape tape = make_tape(f);
+	struct philox_conditional branch;
+	struct philox_graph *graph;
+	struct scene s;
+	int32_t eager[ENTRIES * (N + 1)];
+	uint32_t steps[ENTRIES];
+
+	make_scene(f, &s);
+	accepts(f, &s);
+	memcpy(eager, s.accept.tokens, size);
+	for (uint32_t i = 0; i < ENTRIES * (N + 1); i++)
+		s.accept.tokens[i] = SENTINEL;
+	record_begin(f);
+	begin_if(f, f->stream, f->side, tape, &branch);
+	REFUSES_ON(f->side, "accept: n_drafts is 1024, above 1023",
+		   s.accept.n_drafts = 1024);
+	REFUSES_ON(f->side, "list: steps is not NULL", s.list.steps = steps);
+	REFUSES_ON(f->side, "draft: sample: temperature is -1",
+		   s.draft.temperature = -1);
+	OK(philox_rows_accept(s.rows, f->side, &s.list, &s.accept));
+	OK(philox_conditional_end(&branch));
+	graph = record_end(f);
+	set_tape(f, tape, taken, 1);
+	OK(philox_graph_launch(graph, f->stream, NULL, 0));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	cr_assert(!memcmp(s.accept.tokens, eager, size));
+	nothing_wrong(f);
+	OK(philox_graph_destroy(graph));
 	OK(philox_rows_destroy(s.rows));
 }

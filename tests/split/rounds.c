@@ -1,11 +1,13 @@
 /*
  * tests/split/rounds.c - rounds of whole servers: rows advance, tokens are
- * noted, and all of it is captured; what is mistaken is named
+ * noted, and all of it is captured, in loops and branches too; what is mistaken
+ * is named
  */
 #include <stdlib.h>
 #include <philox/penalties.h>
 #include <philox/split.h>
 #include "tests/sample/known.h"
+#include "tests/support/loops.h"
 
 enum { PARTS = 3, ENTRIES = 9, ROWS = 8, VOCAB = 211, BIASES = 4 };
 enum { MASK_WORDS = (VOCAB + 31) / 32 };
@@ -172,15 +174,15 @@ static void combine(uint64_t *const numbers[PARTS], uint64_t n, uint32_t parts,
 	}
 }
 
-/* Puts a round of some ranks on the stream. */
-static void put_round(struct fixture *f, struct scene *s, uint32_t parts,
+/* Puts a round of some ranks on a stream. */
+static void put_round(philox_stream stream, struct scene *s, uint32_t parts,
 		      uint64_t *sums[PARTS], uint64_t *maxima[PARTS],
 		      struct philox_split_info *info)
 {
 	for (uint32_t k = 0; k < parts; k++) {
 		struct rank *rank = &s->ranks[parts == 1 ? PARTS : k];
 
-		OK(philox_rows_sample_round(rank->rows, f->stream, &s->list,
+		OK(philox_rows_sample_round(rank->rows, stream, &s->list,
 					    &rank->split));
 		OK(philox_split_plan(&rank->split, ENTRIES, info));
 		sums[k] = info->sums;
@@ -222,7 +224,7 @@ static void run_rounds(struct fixture *f, struct scene *s)
 
 	begin_rounds(f, s, PARTS, &info);
 	while (s->ranks[0].split.round < info.n_rounds) {
-		put_round(f, s, PARTS, sums, maxima, &info);
+		put_round(f->stream, s, PARTS, sums, maxima, &info);
 		OK(philox_stream_synchronize(f->device, f->stream));
 		combine(sums, info.n_sums, PARTS, 1);
 		combine(maxima, info.n_maxima, PARTS, 0);
@@ -311,7 +313,7 @@ PROMISE(split, is_captured_and_draws_at_each_launch)
 	OK(philox_stream_begin_capture(f->device, f->stream,
 				       PHILOX_CAPTURE_GLOBAL));
 	while (s.ranks[PARTS].split.round < info.n_rounds)
-		put_round(f, &s, 1, sums, maxima, &info);
+		put_round(f->stream, &s, 1, sums, maxima, &info);
 	OK(philox_stream_end_capture(f->device, f->stream, &graph));
 	OK(philox_native_graph_node_count(f->device, graph, &nodes));
 	cr_assert_eq(nodes, info.n_rounds);
@@ -334,6 +336,102 @@ PROMISE(split, is_captured_and_draws_at_each_launch)
 	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_native_graph_destroy(f->device, graph));
 	end_rounds(f, &s, 1);
+	destroy(&s);
+}
+
+/* --- bodies --------------------------------------------------------------- */
+
+/* What is to be combined when the stream comes to it. */
+struct combination {
+	uint64_t *numbers[PARTS];
+	uint64_t n;
+	int is_sum;
+};
+
+static void combine_then(const void *args)
+{
+	const struct combination *of = args;
+
+	combine(of->numbers, of->n, PARTS, of->is_sum);
+}
+
+/* Puts all rounds of a token on a stream, with what is between them. */
+static void put_token(struct fixture *f, philox_stream stream, struct scene *s)
+{
+	struct philox_split_info info = PHILOX_INIT(struct philox_split_info);
+	struct combination sums = {.is_sum = 1}, maxima = {.is_sum = 0};
+
+	do {
+		put_round(stream, s, PARTS, sums.numbers, maxima.numbers,
+			  &info);
+		sums.n = info.n_sums;
+		maxima.n = info.n_maxima;
+		OK(philox_stream_launch_host(f->device, stream, combine_then,
+					     &sums, sizeof(sums)));
+		OK(philox_stream_launch_host(f->device, stream, combine_then,
+					     &maxima, sizeof(maxima)));
+	} while (s->ranks[0].split.round < info.n_rounds);
+	for (int k = 0; k < PARTS; k++)
+		s->ranks[k].split.round = 0;
+}
+
+/* A loop that draws a token in each run, and another one where it branches. */
+static struct philox_graph *record_tokens(struct fixture *f, struct scene *s,
+					  struct tape tape)
+{
+	struct philox_conditional loop, branch;
+	philox_stream inmost;
+
+	OK(philox_stream_create(f->device, 0, &inmost));
+	record_begin(f);
+	begin_while(f, f->stream, f->side, 3, tape, &loop);
+	put_token(f, f->side, s);
+	begin_if(f, f->side, inmost, tape, &branch);
+	put_token(f, inmost, s);
+	OK(philox_conditional_end(&branch));
+	end_while(f, f->side, tape, &loop);
+	OK(philox_stream_destroy(f->device, inmost));
+	return record_end(f);
+}
+
+/* What the loop is told, and how many tokens that makes. */
+static const struct telling {
+	uint32_t words[8], n_words, tokens;
+} tellings[] = {{{1, 1, 1, 0, 0}, 5, 3},
+		{{1, 0, 0}, 3, 1},
+		{{0}, 1, 0},
+		{{1, 1, 1, 1, 1, 1, 0}, 7, 6},
+		{{1, 0, 1, 1, 0}, 5, 3}};
+
+PROMISE(split, draws_in_loops_and_branches_what_one_rank_draws_eagerly)
+{
+	struct philox_split_info info = PHILOX_INIT(struct philox_split_info);
+	struct tape tape = make_tape(f);
+	struct philox_graph *graph;
+	struct scene s;
+	struct rank *whole = &s.ranks[PARTS];
+	uint32_t x = 5;
+
+	if (!philox_device_is_host(f->device))
+		return; /* combines by philox_stream_launch_host() */
+	make_scene(f, &s);
+	describe(&s, PHILOX_FILTER_ORDER_KPM, 0);
+	begin_rounds(f, &s, PARTS, &info);
+	graph = record_tokens(f, &s, tape);
+	for (uint32_t i = 0; i < sizeof(tellings) / sizeof(tellings[0]); i++) {
+		make_step(&s, &x);
+		set_tape(f, tape, tellings[i].words, tellings[i].n_words);
+		OK(philox_graph_launch(graph, f->stream, NULL, 0));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		for (uint32_t k = 0; k < tellings[i].tokens; k++)
+			OK(philox_sample_rows(whole->rows, f->stream, &s.list,
+					      &whole->sample));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		are_same_ranks(f, &s, i);
+	}
+	nothing_wrong(f);
+	OK(philox_graph_destroy(graph));
+	end_rounds(f, &s, PARTS);
 	destroy(&s);
 }
 
@@ -418,6 +516,59 @@ PROMISE(split, refuses_by_name_what_it_cannot_do)
 	info.size = 4;
 	FAILS(philox_split_plan(&one->split, ENTRIES, &info),
 	      PHILOX_ERROR_INVALID);
+	end_rounds(f, &s, 1);
+	destroy(&s);
+}
+
+/* The body has what was put there before and after, and nothing else. */
+PROMISE(split, refuses_by_name_in_a_body_whose_capture_goes_on)
+{
+	struct philox_split_info info = PHILOX_INIT(struct philox_split_info);
+	const uint32_t taken[] = {1};
+	uint64_t *sums[PARTS], *maxima[PARTS];
+	struct tape tape = make_tape(f);
+	struct philox_conditional branch;
+	struct philox_graph *graph;
+	struct scene s;
+	struct rank *whole = &s.ranks[PARTS], *other = &s.ranks[0];
+	uint32_t x = 6;
+
+	make_scene(f, &s);
+	describe(&s, 0, 0);
+	make_step(&s, &x);
+	begin_rounds(f, &s, 1, &info);
+	record_begin(f);
+	begin_if(f, f->stream, f->side, tape, &branch);
+	while (whole->split.round < info.n_rounds) {
+		const struct rank before = *whole;
+
+		whole->split.round += 40;
+		FAILS(philox_rows_sample_round(whole->rows, f->side, &s.list,
+					       &whole->split),
+		      PHILOX_ERROR_INVALID);
+		NAMES("split: round is ");
+		*whole = before;
+		whole->sample.temperature = -1;
+		FAILS(philox_rows_sample_round(whole->rows, f->side, &s.list,
+					       &whole->split),
+		      PHILOX_ERROR_INVALID);
+		NAMES("sample: temperature is -1");
+		*whole = before;
+		put_round(f->side, &s, 1, sums, maxima, &info);
+	}
+	OK(philox_conditional_end(&branch));
+	graph = record_end(f);
+	set_tape(f, tape, taken, 1);
+	OK(philox_graph_launch(graph, f->stream, NULL, 0));
+	other->sample.logits = s.logits;
+	other->sample.vocab = VOCAB;
+	OK(philox_sample_rows(other->rows, f->stream, &s.list, &other->sample));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	for (int i = 0; i < ENTRIES; i++)
+		cr_assert_eq(whole->sample.tokens[i], other->sample.tokens[i],
+			     "entry %d", i);
+	nothing_wrong(f);
+	OK(philox_graph_destroy(graph));
 	end_rounds(f, &s, 1);
 	destroy(&s);
 }
