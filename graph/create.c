@@ -87,6 +87,7 @@ static const struct context_hooks hooks = {
 	.digest = inspect_digest,
 	.tied = ties_list,
 	.outputs = outputs_list,
+	.fits = save_fits,
 };
 
 enum philox_status philox_context_create(struct philox_device *device,

@@ -267,8 +267,9 @@ PHILOX_API enum philox_status philox_generator_create_flags(
  * Returns PHILOX_OK, or an error; then the generator is as it was.
  * Errors:
  *   PHILOX_ERROR_INVALID   NULL, or the default generator
- *   PHILOX_ERROR_BUSY      regions or tables of rows use it, or a captured
- *                          graph reads its state
+ *   PHILOX_ERROR_BUSY      regions, unclaimed ones too (philox/save.h), or
+ *                          tables of rows use it, or a captured graph reads its
+ *                          state
  * During capture: legal.
  * Threads: any.
  */

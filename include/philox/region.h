@@ -87,6 +87,9 @@ struct philox_region_desc {
  * must use the same generator, unless that was destroyed, and may differ along
  * other axes.
  *
+ * A region whose name is unclaimed, of a text that was loaded ahead of it
+ * (PHILOX_LOAD_AHEAD, philox/save.h), is the saved one, tickets included.
+ *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID    names the field; an axis that the context's mesh
@@ -94,7 +97,9 @@ struct philox_region_desc {
  *                           differs and is PHILOX_REGION_SHARED
  *   PHILOX_ERROR_EXISTS     a region of this name, or of a name with the same
  *                           hash, exists
- *   PHILOX_ERROR_MISMATCH   another generator than before
+ *   PHILOX_ERROR_MISMATCH   another generator than before; an unclaimed region
+ *                           that is not like this one, the message names the
+ *                           first difference
  *   PHILOX_ERROR_MEMORY
  * During capture: legal.
  * Threads: any.

@@ -12,6 +12,10 @@
  *   ... later, after the same generators and regions were made ...
  *   philox_context_load(context, "step-1000.philox");
  *
+ * A program that makes regions when it needs them can load the text before it
+ * makes them, and each then begins with what the text says of it
+ * (PHILOX_LOAD_AHEAD below).
+ *
  * It does not hold device memory, pools (philox/pool.h), graphs and saved
  * contexts, which are pointers. Outputs of runners are saved beside it, and it
  * then has their digest (philox_outputs_save() in philox/runner.h). Capture
@@ -187,6 +191,101 @@ PHILOX_API enum philox_status philox_context_save(
  */
 PHILOX_API enum philox_status philox_context_load(
 	struct philox_context *context, const char *path);
+
+/* --- loading ahead of regions --------------------------------------------- */
+
+enum philox_load_flags {
+	/* Regions of the text that the context does not have are no difference:
+	 * they are kept aside, *unclaimed*, until a region is made under their
+	 * name. */
+	PHILOX_LOAD_AHEAD = 1
+};
+
+/*
+ * Load a text into a context, with flags.
+ *
+ *   context    the context
+ *   text       the text
+ *   bytes      its size; a NUL at its end is not counted
+ *   flags      enum philox_load_flags, or 0: philox_context_load_text()
+ *
+ * With PHILOX_LOAD_AHEAD all rules of philox_context_load_text() hold but one.
+ * A region that is alive in the text may be one that the context does not have,
+ * or has destroyed. It is unclaimed then. If philox_region_create() makes a
+ * region of its name, that is the saved one: it has the state and the serial of
+ * its next forward, and all its tickets are pending. A region of the context
+ * that the text does not have stays a difference, and so do generators and
+ * tables of rows that either of them lacks.
+ *
+ * A region claims its name only with the generator, flags, axes along which it
+ * differs and operators that the text has, and with `pending` large enough for
+ * its tickets. Else making it fails with PHILOX_ERROR_MISMATCH, and the name
+ * stays unclaimed.
+ *
+ * In all else an unclaimed region is as if it were there. It is in the texts
+ * and the digest of the context. Its generator cannot be destroyed, and a new
+ * seed restarts it. Only ranks that are compared (philox_context_agree()) do
+ * not have it yet. philox_context_unclaimed() lists the names.
+ *
+ * Each load that succeeds, with or without the flag and also of ranks, drops
+ * what was unclaimed, and the log has the number of tickets. What is unclaimed
+ * when the context is destroyed ends with it, and the log does not say so: to
+ * keep it, save first.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed, unless the device
+ * fails twice, as for philox_context_load_text().
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an unknown flag; with PHILOX_LOAD_AHEAD a region of
+ *                          the text that cannot be made, the message has the
+ *                          line
+ *   those of philox_context_load_text()
+ * During capture: not legal during any capture on the device, see
+ * philox_context_save_text().
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
+ */
+PHILOX_API enum philox_status philox_context_load_text_flags(
+	struct philox_context *context, const char *text, size_t bytes,
+	uint32_t flags);
+
+/*
+ * Load a file that philox_context_save() wrote, with flags.
+ *
+ *   context    as for philox_context_load_text_flags()
+ *   path       the file
+ *   flags      enum philox_load_flags, or 0: philox_context_load()
+ *
+ * Returns PHILOX_OK, or an error as of philox_context_load_text_flags().
+ * Errors:
+ *   PHILOX_ERROR_FILE   as for philox_context_load()
+ *   those of philox_context_load_text_flags()
+ * During capture: not legal during any capture on the device, see
+ * philox_context_save_text().
+ * Threads: any; no other thread may queue work on tables of rows meanwhile.
+ */
+PHILOX_API enum philox_status philox_context_load_flags(
+	struct philox_context *context, const char *path, uint32_t flags);
+
+/*
+ * Write the names of the regions that are unclaimed.
+ *
+ *   context    the context
+ *   names      written: in ascending order of their bytes; may be NULL if
+ *              capacity is 0. They live as long as the context
+ *   capacity   how many there is room for
+ *   n_names    written: how many there are in all
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL
+ *   PHILOX_ERROR_MEMORY
+ * During capture: legal.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_context_unclaimed(
+	struct philox_context *context, const char **names, size_t capacity,
+	size_t *n_names);
+
+/* --- tickets that are pending --------------------------------------------- */
 
 /*
  * Write the tickets of a region that are pending or retained.

@@ -327,7 +327,7 @@ static enum philox_status load_merged(struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_apply(context, call, &made);
+	status = save_apply(context, call, &made, 0);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", source->path);
 	for (size_t i = 0; status == PHILOX_OK && i < merge.n_regions; i++)

@@ -12,13 +12,6 @@
 #include "lib/save/part.h"
 #include "lib/state/state.h"
 
-static int compare_region_names(const void *a, const void *b)
-{
-	const struct philox_region *const *left = a, *const *right = b;
-
-	return strcmp((*left)->name, (*right)->name);
-}
-
 /* LEDGER_FREE: tickets in every phase. */
 static enum philox_status collect_tickets(struct saved *saved,
 					  const struct ledger *ledger,
@@ -45,8 +38,8 @@ static enum philox_status collect_tickets(struct saved *saved,
 	return status;
 }
 
-/* What only a region that is alive has. */
-static enum philox_status collect_alive(struct saved *saved,
+/* What only a region that is alive has, or one that is unclaimed. */
+static enum philox_status collect_whole(struct saved *saved,
 					const struct philox_region *region)
 {
 	enum philox_status status = PHILOX_OK;
@@ -72,9 +65,9 @@ static enum philox_status collect_region(struct saved *saved,
 	struct saved_region made = {
 		.name = region->name,
 		.key = region->key,
-		.alive = region->alive,
+		.alive = region_is_whole(region),
 		.generator = save_number(region->generator),
-		.flags = region->alive ? region->flags : 0,
+		.flags = region_is_whole(region) ? region->flags : 0,
 		.state = region->state,
 		.serial = region->serial,
 		.open = region->alive && region->generator->open == region};
@@ -86,8 +79,8 @@ static enum philox_status collect_region(struct saved *saved,
 		made.issued_serial = axes->serial;
 	}
 	status = saved_add_region(saved, &made);
-	if (status == PHILOX_OK && region->alive)
-		status = collect_alive(saved, region);
+	if (status == PHILOX_OK && region_is_whole(region))
+		status = collect_whole(saved, region);
 	return status;
 }
 
@@ -219,7 +212,8 @@ static enum philox_status collect_regions(struct saved *saved,
 		if (!is_in(region, part))
 			continue;
 		status = collect_region(saved, region);
-		if (status == PHILOX_OK && region->alive && with_tickets)
+		if (status == PHILOX_OK && region_is_whole(region) &&
+		    with_tickets)
 			status = collect_tickets(saved, &region->ledger,
 						 part ? LEDGER_FREE
 						      : LEDGER_PENDING);
@@ -235,7 +229,7 @@ static enum philox_status collect(const struct philox_context *context,
 	struct save_lists lists;
 	enum philox_status status;
 
-	status = save_lists_init(&lists, context, compare_region_names);
+	status = save_lists_init(&lists, context, save_compare_names);
 	if (status != PHILOX_OK)
 		return status;
 	saved_init(saved);

@@ -98,7 +98,10 @@ static void add_issued(uint64_t *digest, const struct philox_region *region)
 	add_word(digest, axes->serial);
 }
 
-/* A destroyed name keeps offset and serial; its seed is derived again. */
+/*
+ * A destroyed name keeps offset and serial; its seed is derived again. An
+ * unclaimed region counts as the one that it will be.
+ */
 static enum philox_status add_region(uint64_t *digest,
 				     const struct philox_region *region)
 {
@@ -106,8 +109,8 @@ static enum philox_status add_region(uint64_t *digest,
 	add_word(digest, save_number(region->generator));
 	add_word(digest, region->state.offset);
 	add_word(digest, region->serial);
-	add_word(digest, region->alive);
-	if (!region->alive)
+	add_word(digest, region_is_whole(region));
+	if (!region_is_whole(region))
 		return PHILOX_OK;
 	add_word(digest, region->state.seed);
 	add_word(digest, region->flags);
@@ -130,17 +133,11 @@ static void add_rows(uint64_t *digest, const struct save_lists *lists)
 	}
 }
 
-static int compare_by_name(const void *a, const void *b)
-{
-	const struct philox_region *const *left = a, *const *right = b;
-
-	return strcmp((*left)->name, (*right)->name);
-}
-
 /* A destroyed name that has issued nothing is as good as new. */
 static int is_known(const struct philox_region *region)
 {
-	return region->alive || region->state.offset || region->serial > 1;
+	return region_is_whole(region) || region->state.offset ||
+	       region->serial > 1;
 }
 
 enum philox_status inspect_digest(const struct philox_context *context,
@@ -150,7 +147,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 	uint64_t made = 0;
 	enum philox_status status;
 
-	status = save_lists_init(&lists, context, compare_by_name);
+	status = save_lists_init(&lists, context, save_compare_names);
 	if (status != PHILOX_OK)
 		return status;
 	add_generators(&made, &lists);

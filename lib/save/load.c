@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <philox/save.h>
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
 #include "lib/state/state.h"
@@ -18,6 +19,7 @@
 struct save_place {
 	struct philox_region *region;
 	const struct saved_region *saved; /* NULL: nothing */
+	struct philox_region *unclaimed;  /* what it will be, or NULL */
 	struct ledger ledger;             /* the new one, then the old one */
 	int replaced;
 };
@@ -112,7 +114,20 @@ static enum philox_status mismatch(const struct difference *found)
 			  found->numbers[1]);
 }
 
-static enum philox_status compare_shape(const struct save_plan *plan,
+static enum philox_status compare_room(const struct philox_region *region,
+				       size_t n)
+{
+	if (n <= region->ledger.capacity)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s': %zu ticket%s %s pending in the text, "
+			  "the context's pending is %u",
+			  region->name, n, status_s(n), status_is(n),
+			  region->ledger.capacity);
+}
+
+/* With a region of a text. */
+static enum philox_status compare_shape(const struct saved *text,
 					const struct saved_region *saved,
 					const struct philox_region *region)
 {
@@ -123,30 +138,52 @@ static enum philox_status compare_shape(const struct save_plan *plan,
 
 	if (status != PHILOX_OK)
 		return status;
-	if (differ_region(plan->saved, saved, &own, own.regions, DIFFER_SHAPE,
-			  &found))
+	if (differ_region(text, saved, &own, own.regions, DIFFER_SHAPE, &found))
 		status = mismatch(&found);
 	saved_finish(&own);
-	if (status == PHILOX_OK && saved->n_tickets > region->ledger.capacity)
-		status = status_set(PHILOX_ERROR_MISMATCH,
-				    "region '%s': %zu ticket%s %s pending in "
-				    "the text, the context's pending is %u",
-				    saved->name, saved->n_tickets,
-				    status_s(saved->n_tickets),
-				    status_is(saved->n_tickets),
-				    region->ledger.capacity);
 	return status;
+}
+
+enum philox_status save_fits(const struct philox_region *unclaimed,
+			     const struct philox_region *made)
+{
+	struct saved text;
+	enum philox_status status = save_collect_shape(&text, unclaimed);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = compare_shape(&text, text.regions, made);
+	saved_finish(&text);
+	return status == PHILOX_OK ? compare_room(made, unclaimed->ledger.used)
+				   : status;
+}
+
+static enum philox_status compare_name(const struct saved_region *saved,
+				       const struct philox_region *region)
+{
+	if (!strcmp(saved->name, region->name))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s' of the text has the hash of region '%s' "
+			  "of the context",
+			  saved->name, region->name);
+}
+
+static enum philox_status refuse_absent(const struct saved_region *saved)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s' of the text is not in the context",
+			  saved->name);
 }
 
 static enum philox_status compare_region(const struct save_plan *plan,
 					 const struct saved_region *saved,
 					 const struct philox_region *region)
 {
-	if (strcmp(saved->name, region->name))
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s' of the text has the hash of "
-				  "region '%s' of the context",
-				  saved->name, region->name);
+	enum philox_status status;
+
+	if (saved->alive && region->unclaimed)
+		return refuse_absent(saved);
 	if (saved->alive != region->alive)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "region '%s' is %s in the text, %s in the "
@@ -154,7 +191,11 @@ static enum philox_status compare_region(const struct save_plan *plan,
 				  saved->name,
 				  saved->alive ? "alive" : "destroyed",
 				  region->alive ? "alive" : "destroyed");
-	return saved->alive ? compare_shape(plan, saved, region) : PHILOX_OK;
+	if (!saved->alive)
+		return PHILOX_OK;
+	status = compare_shape(plan->saved, saved, region);
+	return status == PHILOX_OK ? compare_room(region, saved->n_tickets)
+				   : status;
 }
 
 static enum philox_status compare_table(const struct saved_table *saved,
@@ -285,24 +326,32 @@ static struct save_place *find_place(const struct save_plan *plan, uint64_t key)
 }
 
 static enum philox_status fill_ledger(const struct save_plan *plan,
-				      struct save_place *place)
+				      const struct saved_region *saved,
+				      struct ledger *ledger)
 {
-	const struct saved_region *saved = place->saved;
-	enum philox_status status;
+	enum philox_status status = PHILOX_OK;
 
-	status = ledger_init(&place->ledger, place->region->ledger.capacity);
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_tickets; i++) {
 		const struct saved_ticket *ticket =
 			&plan->saved->tickets[saved->ticket + i];
 
-		status = ledger_open(&place->ledger, ticket->serial,
-				     ticket->state, ticket->iterations);
+		status = ledger_open(ledger, ticket->serial, ticket->state,
+				     ticket->iterations);
 		if (status == PHILOX_OK)
-			status = ledger_commit(&place->ledger, ticket->serial);
+			status = ledger_commit(ledger, ticket->serial);
 	}
-	if (status != PHILOX_OK)
-		status_prefix(status, "region '%s': ", saved->name);
 	return status;
+}
+
+static enum philox_status make_ledger(const struct save_plan *plan,
+				      struct save_place *place)
+{
+	enum philox_status status =
+		ledger_init(&place->ledger, place->region->ledger.capacity);
+
+	if (status == PHILOX_OK)
+		status = fill_ledger(plan, place->saved, &place->ledger);
+	return region_status(place->region, status);
 }
 
 static void set_region(struct philox_region *region,
@@ -323,23 +372,96 @@ static struct philox_generator *generator_of(const struct save_plan *plan,
 		       : plan->lists.generators[saved->generator];
 }
 
+/* The options of a region of a text, with room for its tickets only. */
+static enum philox_status fill_as_saved(const struct save_plan *plan,
+					const struct saved_region *saved,
+					struct philox_op_desc *ops,
+					struct philox_region *region)
+{
+	const struct saved *text = plan->saved;
+	struct philox_region_desc options = {
+		.size = sizeof(options),
+		.name = saved->name,
+		.ops = ops,
+		.n_ops = saved->n_ops,
+		.op_size = sizeof(*ops),
+		.generator = generator_of(plan, saved),
+		.pending = saved->n_tickets ? (uint32_t)saved->n_tickets : 1,
+		.flags = saved->flags,
+		.differs = saved->n_axes ? (const char *const *)text->axes +
+						   saved->axis
+					 : NULL,
+		.n_differs = saved->n_axes};
+	enum philox_status status;
+
+	for (size_t i = 0; i < saved->n_ops; i++) {
+		const struct saved_op *op = &text->ops[saved->op + i];
+
+		ops[i] = (struct philox_op_desc){op->name, op->calls,
+						 op->advance};
+	}
+	status = region_check_options(plan->context, &options);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "line %zu: ", saved->line);
+	status = region_fill(region, &options);
+	return status == PHILOX_OK ? fill_ledger(plan, saved, &region->ledger)
+				   : status;
+}
+
+/* Gives a new record all that a region of the text is alive with. */
+static enum philox_status make_unclaimed(const struct save_plan *plan,
+					 const struct saved_region *saved,
+					 struct philox_region *region)
+{
+	struct philox_op_desc *ops = calloc(saved->n_ops, sizeof(*ops));
+	enum philox_status status;
+
+	if (!ops)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for what the text has of region "
+				  "'%s'",
+				  saved->name);
+	status = fill_as_saved(plan, saved, ops, region);
+	region->unclaimed = status == PHILOX_OK;
+	free(ops);
+	return status;
+}
+
+/* A record of a name, with what the text says of it. */
+static enum philox_status new_record(const struct save_plan *plan,
+				     const struct saved_region *saved,
+				     struct philox_region **record)
+{
+	struct philox_region *region = region_new(plan->context, saved->name);
+	enum philox_status status = PHILOX_OK;
+
+	if (!region)
+		return PHILOX_ERROR_MEMORY;
+	if (saved->alive)
+		status = make_unclaimed(plan, saved, region);
+	if (status != PHILOX_OK) {
+		region_free(region);
+		return status;
+	}
+	region->life = 1;
+	set_region(region, saved);
+	region->generator = generator_of(plan, saved); /* listed later */
+	*record = region;
+	return PHILOX_OK;
+}
+
 /* A record of a name that this context has never had. */
 static enum philox_status make_record(struct save_plan *plan,
 				      const struct saved_region *saved)
 {
 	struct philox_region *region;
+	enum philox_status status;
 
-	if (saved->alive)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s' of the text is not in the "
-				  "context",
-				  saved->name);
-	region = region_new(plan->context, saved->name);
-	if (!region)
-		return PHILOX_ERROR_MEMORY;
-	region->life = 1;
-	set_region(region, saved);
-	region->generator = generator_of(plan, saved); /* listed later */
+	if (saved->alive && !plan->ahead)
+		return refuse_absent(saved);
+	status = new_record(plan, saved, &region);
+	if (status != PHILOX_OK)
+		return status;
 	region->next = plan->made;
 	plan->made = region;
 	plan->n_made++;
@@ -354,11 +476,15 @@ static enum philox_status plan_region(struct save_plan *plan,
 
 	if (!place)
 		return make_record(plan, saved);
-	status = compare_region(plan, saved, place->region);
+	status = compare_name(saved, place->region);
 	if (status != PHILOX_OK)
 		return status;
 	place->saved = saved;
-	return saved->alive ? fill_ledger(plan, place) : PHILOX_OK;
+	if (plan->ahead && saved->alive && !place->region->alive)
+		return new_record(plan, saved, &place->unclaimed);
+	status = compare_region(plan, saved, place->region);
+	return status == PHILOX_OK && saved->alive ? make_ledger(plan, place)
+						   : status;
 }
 
 static enum philox_status check_others(const struct save_plan *plan)
@@ -390,7 +516,7 @@ static enum philox_status init_places(struct save_plan *plan)
 
 enum philox_status save_plan_init(struct save_plan *plan,
 				  struct philox_context *context,
-				  const struct saved *saved)
+				  const struct saved *saved, uint32_t flags)
 {
 	enum philox_status status;
 
@@ -398,6 +524,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	saved_init(&plan->outputs);
 	plan->context = context;
 	plan->saved = saved;
+	plan->ahead = (flags & PHILOX_LOAD_AHEAD) != 0;
 	status = save_lists_init(&plan->lists, context, compare_keys);
 	if (status != PHILOX_OK)
 		return status;
@@ -438,17 +565,26 @@ static void restart_unknown(struct philox_region *region)
 
 static void commit_place(const struct save_plan *plan, struct save_place *place)
 {
-	struct ledger old = place->region->ledger;
+	struct philox_region *region = place->region;
+	struct ledger old = region->ledger;
 
+	if (region->unclaimed) {
+		region_end_life(region, &place->ledger);
+		place->replaced = 1;
+	}
 	if (!place->saved) {
-		restart_unknown(place->region);
+		restart_unknown(region);
 		return;
 	}
-	set_region(place->region, place->saved);
-	region_set_generator(place->region, generator_of(plan, place->saved));
-	place->region->ledger = place->ledger;
-	place->ledger = old;
-	place->replaced = 1;
+	region_set_generator(region, generator_of(plan, place->saved));
+	if (region->alive) {
+		region->ledger = place->ledger;
+		place->ledger = old;
+		place->replaced = 1;
+	}
+	if (place->unclaimed)
+		region_take(region, place->unclaimed);
+	set_region(region, place->saved);
 }
 
 static void commit_made(struct save_plan *plan)
@@ -459,6 +595,8 @@ static void commit_made(struct save_plan *plan)
 		plan->made = region->next;
 		region_list(region);
 		region_set_generator(region, region->generator);
+		if (region->unclaimed)
+			region->generator->regions++;
 	}
 }
 
@@ -504,6 +642,8 @@ static void finish_place(struct save_plan *plan, struct save_place *place)
 		if (ledger->entries[i].phase != LEDGER_FREE)
 			saved_context_release(ledger->entries[i].context, NULL);
 	ledger_finish(ledger);
+	if (place->unclaimed)
+		region_free(place->unclaimed);
 }
 
 void save_plan_finish(struct save_plan *plan)

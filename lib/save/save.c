@@ -204,7 +204,7 @@ static void note_loaded(struct philox_context *context)
 }
 
 enum philox_status save_apply(struct philox_context *context, const char *call,
-			      const struct saved *saved)
+			      const struct saved *saved, uint32_t flags)
 {
 	struct save_plan plan;
 	enum philox_status status = lock_quiet(context, call);
@@ -212,7 +212,7 @@ enum philox_status save_apply(struct philox_context *context, const char *call,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "a context cannot be loaded now: ");
-	status = save_plan_init(&plan, context, saved);
+	status = save_plan_init(&plan, context, saved, flags);
 	if (status == PHILOX_OK) {
 		save_plan_commit(&plan);
 		note_loaded(context);
@@ -225,16 +225,40 @@ enum philox_status save_apply(struct philox_context *context, const char *call,
 
 static enum philox_status load_text(struct philox_context *context,
 				    const char *call, const char *text,
-				    size_t size)
+				    size_t size, uint32_t flags)
 {
 	struct saved saved;
 	enum philox_status status = save_read(text, size, &saved);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_apply(context, call, &saved);
+	status = save_apply(context, call, &saved, flags);
 	saved_finish(&saved);
 	return status;
+}
+
+static enum philox_status check_flags(uint32_t flags)
+{
+	if (flags & ~(uint32_t)PHILOX_LOAD_AHEAD)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "load: flags 0x%x is not 0 or "
+				  "PHILOX_LOAD_AHEAD",
+				  flags);
+	return PHILOX_OK;
+}
+
+static enum philox_status load_file(struct philox_context *context,
+				    const char *call, const char *path,
+				    uint32_t flags)
+{
+	struct text text;
+	enum philox_status status = file_read(path, &save_file, &text);
+
+	if (status != PHILOX_OK)
+		return status;
+	return text_done(
+		&text, path,
+		load_text(context, call, text.bytes, text.size, flags));
 }
 
 /* --- public --------------------------------------------------------------- */
@@ -262,14 +286,33 @@ enum philox_status philox_context_save_text(struct philox_context *context,
 		       (struct text_target){.text = text, .size = bytes});
 }
 
-enum philox_status philox_context_load_text(struct philox_context *context,
-					    const char *text, size_t bytes)
+/* `call` is the public function. */
+static enum philox_status take_text(struct philox_context *context,
+				    const char *call, const char *text,
+				    size_t bytes, uint32_t flags)
 {
+	enum philox_status status;
+
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	return context_report(context,
-			      load_text(context, __func__, text, bytes), NULL);
+	status = check_flags(flags);
+	if (status == PHILOX_OK)
+		status = load_text(context, call, text, bytes, flags);
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_context_load_text(struct philox_context *context,
+					    const char *text, size_t bytes)
+{
+	return take_text(context, __func__, text, bytes, 0);
+}
+
+enum philox_status philox_context_load_text_flags(
+	struct philox_context *context, const char *text, size_t bytes,
+	uint32_t flags)
+{
+	return take_text(context, __func__, text, bytes, flags);
 }
 
 enum philox_status philox_context_save(struct philox_context *context,
@@ -281,20 +324,72 @@ enum philox_status philox_context_save(struct philox_context *context,
 	return save_to(context, __func__, (struct text_target){.path = path});
 }
 
-enum philox_status philox_context_load(struct philox_context *context,
-				       const char *path)
+/* The same. */
+static enum philox_status take_file(struct philox_context *context,
+				    const char *call, const char *path,
+				    uint32_t flags)
 {
-	struct text text;
 	enum philox_status status;
 
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = file_read(path, &save_file, &text);
+	status = check_flags(flags);
 	if (status == PHILOX_OK)
-		status = text_done(
-			&text, path,
-			load_text(context, __func__, text.bytes, text.size));
+		status = load_file(context, call, path, flags);
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_context_load(struct philox_context *context,
+				       const char *path)
+{
+	return take_file(context, __func__, path, 0);
+}
+
+enum philox_status philox_context_load_flags(struct philox_context *context,
+					     const char *path, uint32_t flags)
+{
+	return take_file(context, __func__, path, flags);
+}
+
+/* With the lock held. */
+static enum philox_status list_unclaimed(const struct philox_context *context,
+					 const char **names, size_t capacity,
+					 size_t *n_names)
+{
+	struct save_lists lists;
+	enum philox_status status =
+		save_lists_init(&lists, context, save_compare_names);
+	size_t n = 0;
+
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; i < lists.n_regions; i++) {
+		if (!lists.regions[i]->unclaimed)
+			continue;
+		if (n < capacity)
+			names[n] = lists.regions[i]->name;
+		n++;
+	}
+	*n_names = n;
+	save_lists_finish(&lists);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_context_unclaimed(struct philox_context *context,
+					    const char **names, size_t capacity,
+					    size_t *n_names)
+{
+	enum philox_status status;
+
+	if (!context || !n_names || (capacity && !names))
+		return context_null(context, !context  ? "context"
+					     : n_names ? "names"
+						       : "n_names");
+	NEED_PROCESS(context);
+	context_lock(context);
+	status = list_unclaimed(context, names, capacity, n_names);
+	context_unlock(context);
 	return context_report(context, status, NULL);
 }
 

@@ -292,6 +292,9 @@ enum philox_status save_lists_init(struct save_lists *lists,
 				   int (*compare)(const void *, const void *));
 void save_lists_finish(struct save_lists *lists);
 
+/* save_compare_names() is a function to sort regions with: by name. */
+int save_compare_names(const void *a, const void *b);
+
 /* save_number() is a generator's number, SAVE_NO_GENERATOR for NULL. */
 uint32_t save_number(const struct philox_generator *generator);
 
@@ -318,9 +321,12 @@ enum philox_status save_text(struct philox_context *context, const char *call,
 void save_trace(struct philox_context *context,
 		const struct written_text *saved);
 
-/* save_apply() loads what was read into a context, all or nothing. */
+/*
+ * save_apply() loads what was read into a context, all or nothing; flags are
+ * enum philox_load_flags.
+ */
 enum philox_status save_apply(struct philox_context *context, const char *call,
-			      const struct saved *saved);
+			      const struct saved *saved, uint32_t flags);
 
 /*
  * What lines say: that of an axis of a mesh, of one with a place on it, of an
@@ -387,22 +393,28 @@ struct save_plan {
 	const struct saved *saved;
 	struct save_lists lists; /* regions sorted by key */
 	struct save_place *places;
-	struct philox_region *made; /* records of destroyed names */
+	int ahead;                  /* regions of the text may be unclaimed */
+	struct philox_region *made; /* records of names it has never had */
 	size_t n_made;
 	struct saved outputs;       /* nothing else in it */
 };
 
 /*
  * save_plan_init() compares a context with a text (ERROR_MISMATCH) and takes
- * all memory that the load needs; save_plan_commit() loads, and cannot fail.
- * Both with the lock held. save_plan_finish(), without, releases the saved
- * contexts of what was replaced, or undoes what was prepared.
+ * all memory that the load needs; flags are enum philox_load_flags.
+ * save_plan_commit() loads, and cannot fail. Both with the lock held.
+ * save_plan_finish(), without, releases the saved contexts of what was replaced,
+ * or undoes what was prepared.
  */
 enum philox_status save_plan_init(struct save_plan *plan,
 				  struct philox_context *context,
-				  const struct saved *saved);
+				  const struct saved *saved, uint32_t flags);
 void save_plan_commit(struct save_plan *plan);
 void save_plan_finish(struct save_plan *plan);
+
+/* save_fits() is the hook `fits` of lib/state/state.h. */
+enum philox_status save_fits(const struct philox_region *unclaimed,
+			     const struct philox_region *made);
 
 /* --- differ: the first difference of two texts ---------------------------- */
 

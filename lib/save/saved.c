@@ -334,6 +334,13 @@ enum philox_status save_lists_init(struct save_lists *lists,
 	return PHILOX_OK;
 }
 
+int save_compare_names(const void *a, const void *b)
+{
+	const struct philox_region *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
 void save_lists_finish(struct save_lists *lists)
 {
 	free(lists->generators);

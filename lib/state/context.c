@@ -19,7 +19,8 @@ static void check_region(const struct philox_region *region)
 {
 	assert(region->state.offset % 4 == 0);
 	assert(region->serial > 0 && !(region->serial & SERIAL_PLACEHOLDER));
-	if (!region->alive)
+	assert(!region->alive || !region->unclaimed);
+	if (!region_is_whole(region))
 		return;
 	assert(region->ops && region->cells >= region->n_ops);
 	assert(region->advance >= 4 && region->advance % 4 == 0);

@@ -150,6 +150,27 @@ void ledger_finish(struct ledger *ledger)
 	memset(ledger, 0, sizeof(*ledger));
 }
 
+/*
+ * The free list of the smaller one ends with the number of its entries, which
+ * is that of the first entry more: so it goes on through all that are new.
+ */
+void ledger_move(struct ledger *from, struct ledger *to)
+{
+	memcpy(to->entries, from->entries,
+	       from->capacity * sizeof(*from->entries));
+	to->free = from->free;
+	to->used = from->used;
+	for (uint32_t i = 0; i < from->capacity; i++) {
+		const struct ledger_entry *entry = &to->entries[i];
+
+		if (entry->phase == LEDGER_FREE)
+			continue;
+		to->index[index_find(to, entry->serial)] =
+			(struct ledger_place){i + 1, (uint32_t)entry->serial};
+	}
+	ledger_finish(from);
+}
+
 enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 			       struct philox_state state, uint32_t iterations)
 {

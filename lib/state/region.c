@@ -227,8 +227,7 @@ static void forget_axes(struct philox_region *region)
 	region->state.offset = offset;
 }
 
-static void region_end_life(struct philox_region *region,
-			    struct ledger *dropped)
+void region_end_life(struct philox_region *region, struct ledger *dropped)
 {
 	*dropped = region->ledger;
 	memset(&region->ledger, 0, sizeof(region->ledger));
@@ -239,7 +238,24 @@ static void region_end_life(struct philox_region *region,
 	if (region->generator->open == region)
 		region->generator->open = NULL;
 	region->generator->regions--;
-	region->alive = 0;
+	region->alive = region->unclaimed = 0;
+}
+
+void region_take(struct philox_region *region, struct philox_region *from)
+{
+	region->ops = from->ops;
+	region->n_ops = from->n_ops;
+	region->cells = from->cells;
+	region->flags = from->flags;
+	region->advance = from->advance;
+	region->ledger = from->ledger;
+	region->axes = from->axes;
+	region->unclaimed = 1;
+	region->generator->regions++;
+	from->ops = NULL;
+	from->n_ops = 0;
+	memset(&from->ledger, 0, sizeof(from->ledger));
+	memset(&from->axes, 0, sizeof(from->axes));
 }
 
 struct philox_region *region_new(struct philox_context *context,
@@ -407,7 +423,7 @@ size_t philox_region_cell_index(const struct philox_region *region, uint32_t op,
 	if (!region || fork_is_child(region->context->device))
 		return SIZE_MAX;
 	context_lock(region->context);
-	cell = region_find_cell(region, op, call);
+	cell = region->alive ? region_find_cell(region, op, call) : SIZE_MAX;
 	context_unlock(region->context);
 	return cell;
 }

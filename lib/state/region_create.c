@@ -160,6 +160,19 @@ static enum philox_status check_options(
 	return region_axes_check(options);
 }
 
+/* And sets op_size. */
+enum philox_status region_check_options(const struct philox_context *context,
+					struct philox_region_desc *options)
+{
+	enum philox_status status = check_options(context, options);
+
+	if (status == PHILOX_OK)
+		status = find_op_size(options);
+	if (status == PHILOX_OK)
+		status = check_ops(options);
+	return status;
+}
+
 /* Copies the options with op_size set, and checks them. */
 static enum philox_status take_options(const struct philox_context *context,
 				       const struct philox_region_desc *given,
@@ -169,13 +182,8 @@ static enum philox_status take_options(const struct philox_context *context,
 
 	status = options_copy("region options", given, given->size,
 			      OPTIONS_SIZE_FIRST, sizeof(*options), options);
-	if (status == PHILOX_OK)
-		status = check_options(context, options);
-	if (status == PHILOX_OK)
-		status = find_op_size(options);
-	if (status == PHILOX_OK)
-		status = check_ops(options);
-	return status;
+	return status == PHILOX_OK ? region_check_options(context, options)
+				   : status;
 }
 
 /* --- making --------------------------------------------------------------- */
@@ -283,31 +291,15 @@ static enum philox_status check_generator(const struct philox_region *record,
 			  record->name);
 }
 
-static enum philox_status create(struct philox_context *context,
-				 const struct philox_region_desc *options,
-				 struct philox_region **out)
+enum philox_status region_fill(struct philox_region *region,
+			       const struct philox_region_desc *options)
 {
-	struct philox_generator *generator =
-		options->generator ? options->generator : context->generator;
-	struct philox_region *region = NULL;
-	uint32_t pending =
-		options->pending ? options->pending : PENDING_DEFAULT;
-	enum philox_status status;
+	enum philox_status status = ledger_init(
+		&region->ledger,
+		options->pending ? options->pending : PENDING_DEFAULT);
 
-	status = region_axes_find(context, options);
-	if (status == PHILOX_OK)
-		status = region_reserve(context, 1);
 	if (status != PHILOX_OK)
 		return status;
-	status = find_record(context, options->name, &region);
-	if (status != PHILOX_OK)
-		return status;
-	status = check_generator(region, generator);
-	if (status != PHILOX_OK)
-		return status; /* an old record: nothing to free */
-	status = ledger_init(&region->ledger, pending);
-	if (status != PHILOX_OK)
-		goto free_record;
 	region->ops = copy_ops(options);
 	if (!region->ops) {
 		status = status_set(PHILOX_ERROR_MEMORY,
@@ -319,8 +311,6 @@ static enum philox_status create(struct philox_context *context,
 	if (status != PHILOX_OK)
 		goto free_ops;
 	set_sizes(region, options);
-	begin_life(region, generator);
-	*out = region;
 	return PHILOX_OK;
 
 free_ops:
@@ -328,8 +318,76 @@ free_ops:
 	region->ops = NULL;
 finish_ledger:
 	ledger_finish(&region->ledger);
-free_record:
-	if (!region->life)
+	return status;
+}
+
+/* A record that is not alive, an old one or a new one, begins a life. */
+static enum philox_status revive(struct philox_region *region,
+				 const struct philox_region_desc *options,
+				 struct philox_generator *generator)
+{
+	enum philox_status status = check_generator(region, generator);
+
+	if (status == PHILOX_OK)
+		status = region_fill(region, options);
+	if (status == PHILOX_OK)
+		begin_life(region, generator);
+	return status;
+}
+
+/* All is there but the room for more tickets than a text had. */
+static void come_alive(struct philox_region *region, struct ledger *room)
+{
+	ledger_move(&region->ledger, room);
+	region->ledger = *room;
+	memset(room, 0, sizeof(*room));
+	region->unclaimed = 0;
+	region->alive = 1;
+	region->life++;
+}
+
+/* What would be made is compared with what a text says, which is then it. */
+static enum philox_status claim(struct philox_region *region,
+				const struct philox_region_desc *options,
+				struct philox_generator *generator)
+{
+	struct philox_region *made = region_new(region->context, options->name);
+	enum philox_status status;
+
+	if (!made)
+		return PHILOX_ERROR_MEMORY;
+	status = region_fill(made, options);
+	made->generator = generator;
+	made->alive = 1;
+	if (status == PHILOX_OK)
+		status = region->context->hooks->fits(region, made);
+	if (status == PHILOX_OK)
+		come_alive(region, &made->ledger);
+	region_free(made);
+	return status;
+}
+
+static enum philox_status create(struct philox_context *context,
+				 const struct philox_region_desc *options,
+				 struct philox_region **out)
+{
+	struct philox_generator *generator =
+		options->generator ? options->generator : context->generator;
+	struct philox_region *region = NULL;
+	enum philox_status status;
+
+	status = region_axes_find(context, options);
+	if (status == PHILOX_OK)
+		status = region_reserve(context, 1);
+	if (status == PHILOX_OK)
+		status = find_record(context, options->name, &region);
+	if (status != PHILOX_OK)
+		return status;
+	status = region->unclaimed ? claim(region, options, generator)
+				   : revive(region, options, generator);
+	if (status == PHILOX_OK)
+		*out = region;
+	else if (!region->life)
 		region_free(region);
 	return status;
 }

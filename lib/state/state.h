@@ -106,6 +106,9 @@ enum philox_status context_null(struct philox_context *context,
  *  outputs  lists the runners whose outputs were saved, in order of name, if
  *           neither these nor the context have changed since; the caller frees
  *           the list, the names are the runners'. ERROR_MEMORY.
+ *  fits     ERROR_MISMATCH if a region that is to be made, a record that is in
+ *           no list, is not what a text said of the unclaimed one of its name.
+ *           ERROR_MEMORY. A room after this one compares them.
  */
 /* What a ticket keeps, as it is found; items beyond `room` are counted. */
 struct kept_list {
@@ -160,6 +163,8 @@ struct context_hooks {
 	void (*tied)(const void *tied, struct kept_list *list);
 	enum philox_status (*outputs)(struct philox_context *context,
 				      struct saved_outputs **list, size_t *n);
+	enum philox_status (*fits)(const struct philox_region *unclaimed,
+				   const struct philox_region *made);
 };
 
 /* The kinds of a pass, in philox_pass.kind. */
@@ -347,6 +352,12 @@ enum philox_status ledger_init(struct ledger *ledger, uint32_t capacity);
 void ledger_finish(struct ledger *ledger);
 
 /*
+ * ledger_move() moves all entries of a ledger, whatever their phase, to one
+ * that is new and not smaller, and leaves nothing of the first.
+ */
+void ledger_move(struct ledger *from, struct ledger *to);
+
+/*
  * ledger_open() begins a forward with the state of its first iteration;
  * ERROR_LIMIT when the table is full.
  */
@@ -448,6 +459,13 @@ static inline size_t generator_number(const struct philox_generator *generator)
  * repeat, and a pointer to a destroyed region is recognised as one. `life`
  * counts the lives of the name; passes and captured passes remember it.
  *
+ * A record may be *unclaimed*: a text that was loaded ahead of its regions
+ * (PHILOX_LOAD_AHEAD, philox/save.h) says that the region is alive, and nobody
+ * has made it yet. Then it is not alive, but has all that it will be alive
+ * with: operators, axes, generator, state, and a ledger that has room for its
+ * tickets only. It counts among its generator's regions, a new seed restarts
+ * it, a save writes it as alive.
+ *
  * All functions here are called with the context's lock held.
  */
 
@@ -480,6 +498,7 @@ struct philox_region {
 
 	uint64_t life; /* 0: never made; counts up when made */
 	int alive;
+	int unclaimed;                      /* and not alive */
 	struct philox_generator *generator; /* NULL: destroyed since */
 	struct philox_region *next_of_generator;
 	struct philox_region **link; /* to this one, in the generator's list;
@@ -499,6 +518,12 @@ struct philox_region {
 /* region_status() names a region in the message of a failure. */
 enum philox_status region_status(const struct philox_region *region,
 				 enum philox_status status);
+
+/* region_is_whole() tells whether a text says that a region is alive. */
+static inline int region_is_whole(const struct philox_region *region)
+{
+	return region->alive || region->unclaimed;
+}
 
 /* region_check_alive() gives ERROR_STALE for a region that was destroyed. */
 enum philox_status region_check_alive(const struct philox_region *region);
@@ -542,6 +567,29 @@ void region_free_ops(struct region_op *ops, uint32_t n_ops);
  */
 struct philox_region *region_new(struct philox_context *context,
 				 const char *name);
+
+/*
+ * region_check_options() checks options that have their present size, without
+ * the lock. region_fill() gives a record that has none the ledger, operators,
+ * axes and sizes that they say, of which the mesh is the caller's business;
+ * ERROR_MEMORY: then it has none. (lib/state/region_create.c)
+ */
+enum philox_status region_check_options(const struct philox_context *context,
+					struct philox_region_desc *options);
+enum philox_status region_fill(struct philox_region *region,
+			       const struct philox_region_desc *options);
+
+/*
+ * region_end_life() ends what a region is alive or unclaimed with. The name
+ * stays; the caller ends the ledger.
+ */
+void region_end_life(struct philox_region *region, struct ledger *dropped);
+
+/*
+ * region_take() makes a record that is not whole, and has its generator, an
+ * unclaimed one, with what another has that is in no list.
+ */
+void region_take(struct philox_region *region, struct philox_region *from);
 
 /* region_free() frees a record and all it still holds; needs no lock. */
 void region_free(struct philox_region *region);

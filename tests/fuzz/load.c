@@ -5,9 +5,10 @@
  * while, starting from tests/fuzz/corpus.
  *
  * An input is loaded as it is, and again with the checksum that makes its lines
- * valid, into a context with tables of rows, into one without and into one that
- * is a rank of a mesh. A text that is refused must leave the context as it was;
- * one that is loaded must be what the context saves. It is taken for the text
+ * valid, into a context with tables of rows, into one without, into one that is
+ * a rank of a mesh and, ahead of regions, into one that has none. A text that is
+ * refused must leave the context as it was; one that is loaded must be what the
+ * context saves, whether regions are claimed or refused. It is taken for the text
  * of a rank, too: alone it agrees with itself, and twice it is of one rank.
  * tests/save/load.c runs the corpus.
  */
@@ -20,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum setting { PLAIN, ROWS, MESH, SETTINGS };
+enum setting { PLAIN, ROWS, MESH, AHEAD, SETTINGS };
 
 /* Anything that fails here is a finding. */
 static void must(int holds)
@@ -29,9 +30,12 @@ static void must(int holds)
 		abort();
 }
 
-static void make_region(struct philox_context *context, const char *name,
-			struct philox_generator *generator, uint32_t flags,
-			const char *const *differs, size_t n_differs)
+static enum philox_status create(struct philox_context *context,
+				 const char *name,
+				 struct philox_generator *generator,
+				 uint32_t flags, const char *const *differs,
+				 size_t n_differs,
+				 struct philox_region **region)
 {
 	const struct philox_op_desc ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
 	const struct philox_region_desc options = {.size = sizeof(options),
@@ -43,11 +47,20 @@ static void make_region(struct philox_context *context, const char *name,
 						   .flags = flags,
 						   .differs = differs,
 						   .n_differs = n_differs};
+
+	return philox_region_create(context, &options, region);
+}
+
+static void make_region(struct philox_context *context, const char *name,
+			struct philox_generator *generator, uint32_t flags,
+			const char *const *differs, size_t n_differs)
+{
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
 
-	must(!philox_region_create(context, &options, &region));
+	must(!create(context, name, generator, flags, differs, n_differs,
+		     &region));
 	for (int i = 0; i < 3; i++) {
 		must(!philox_forward_begin(region, NULL, 0, &pass));
 		must(!philox_pass_commit(&pass, 0, &ticket));
@@ -92,6 +105,8 @@ static struct philox_context *make_context(struct philox_device *device,
 
 	must(!philox_context_create(device, &context));
 	must(!philox_generator_create(context, 7, &generator));
+	if (setting == AHEAD)
+		return context;
 	if (setting == MESH)
 		join_mesh(context);
 	make_region(context, "layer", NULL, 0, NULL, 0);
@@ -107,19 +122,41 @@ static struct philox_context *make_context(struct philox_device *device,
 	return context;
 }
 
-static void load(struct philox_context *context, const char *text, size_t size)
+/* Regions that are made of what is unclaimed change nothing of the text. */
+static void claim(struct philox_context *context, const char *text)
+{
+	struct philox_region *region;
+	const char *names[4];
+	enum philox_status status;
+	char *after;
+	size_t n;
+
+	must(!philox_context_unclaimed(context, names, 4, &n));
+	for (size_t i = 0; i < n && i < 4; i++) {
+		status = create(context, names[i], NULL, 0, NULL, 0, &region);
+		must(!status || status == PHILOX_ERROR_MISMATCH);
+	}
+	must(!philox_context_save_text(context, &after, NULL));
+	must(!strcmp(after, text));
+	free(after);
+}
+
+static void load(struct philox_context *context, const char *text, size_t size,
+		 uint32_t flags)
 {
 	enum philox_status status;
 	char *before, *after, *again;
 
 	must(!philox_context_save_text(context, &before, NULL));
-	status = philox_context_load_text(context, text, size);
+	status = philox_context_load_text_flags(context, text, size, flags);
 	must(!philox_context_save_text(context, &after, NULL));
 	if (status == PHILOX_OK) {
-		must(!philox_context_load_text(context, after, strlen(after)));
+		must(!philox_context_load_text_flags(context, after,
+						     strlen(after), flags));
 		must(!philox_context_save_text(context, &again, NULL));
 		must(!strcmp(after, again));
 		free(again);
+		claim(context, after);
 	} else {
 		must(status != PHILOX_ERROR_MEMORY && !strcmp(before, after));
 	}
@@ -132,7 +169,7 @@ static void load_into(struct philox_device *device, enum setting setting,
 {
 	struct philox_context *context = make_context(device, setting);
 
-	load(context, text, size);
+	load(context, text, size, setting == AHEAD ? PHILOX_LOAD_AHEAD : 0);
 	philox_context_destroy(context);
 }
 
