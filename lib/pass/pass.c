@@ -268,7 +268,10 @@ static enum philox_status begin(struct philox_pass *pass, const char *call)
 	pass->capture_id = info.id;
 	status = info.id ? region->context->hooks->begin(pass, &info)
 			 : begin_eager(pass);
-	if (status == PHILOX_OK && !info.id)
+	if (status != PHILOX_OK)
+		goto unlock;
+	context_settle(region->context, region);
+	if (!info.id)
 		journal_pass(pass, "begin", pass->flags);
 unlock:
 	context_unlock(region->context);
@@ -370,6 +373,8 @@ static enum philox_status begin_unheld(struct philox_pass *made,
 				      : region->state;
 	if (status == PHILOX_OK && made->flags & PHILOX_PASS_ON_DEVICE)
 		status = region->context->hooks->take(made);
+	if (status == PHILOX_OK)
+		context_settle(region->context, region);
 	context_unlock(region->context);
 	return status;
 }

@@ -614,6 +614,7 @@ static void commit_outputs(struct save_plan *plan)
 
 void save_plan_commit(struct save_plan *plan)
 {
+	plan->context->took_text = 1;
 	for (size_t i = 0; i < plan->lists.n_generators; i++)
 		generator_load(plan->lists.generators[i],
 			       plan->saved->generators[i].state);

@@ -65,19 +65,53 @@ void context_finish(struct philox_context *context)
 
 #define MESH_SIZE_FIRST OPTIONS_FIRST(struct philox_mesh, axes)
 
+static enum philox_status check_unsettled(const struct philox_context *context)
+{
+	if (context->drawn)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s' had begun a pass before the "
+				  "context's mesh was set",
+				  context->drawn->name);
+	if (context->took_text)
+		return status_set(PHILOX_ERROR_STATE,
+				  "a text was loaded before the context's mesh "
+				  "was set: it is of the place that the "
+				  "context had");
+	return PHILOX_OK;
+}
+
+/* What is checked of a region that is made when there is a mesh. */
+static enum philox_status check_regions(const struct philox_context *context,
+					const struct philox_mesh *mesh)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (const struct philox_region *region = context->regions;
+	     status == PHILOX_OK && region; region = region->next)
+		status = region_axes_find(
+			mesh, region->name,
+			(const char *const *)region->axes.names,
+			region->axes.n);
+	return status;
+}
+
 /* With the context's lock held; takes the names of *mesh, or gives others. */
 static enum philox_status set_mesh(struct philox_context *context,
 				   struct philox_mesh *mesh)
 {
 	struct philox_mesh before = context->mesh;
+	enum philox_status status = check_unsettled(context);
 
-	if (context->regions)
-		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s' was made before the context's "
-				  "mesh was set",
-				  context->regions->name);
+	if (status == PHILOX_OK)
+		status = check_regions(context, mesh);
+	if (status != PHILOX_OK)
+		return status;
 	context->mesh = *mesh;
 	*mesh = before;
+	for (struct philox_region *region = context->regions; region;
+	     region = region->next)
+		if (region->generator)
+			region_restart(region);
 	return PHILOX_OK;
 }
 

@@ -74,22 +74,20 @@ static void list_axes(const struct philox_mesh *mesh, char *text, size_t size)
 					   i ? ", " : "", mesh->axes[i].name);
 }
 
-enum philox_status region_axes_find(const struct philox_context *context,
-				    const struct philox_region_desc *options)
+enum philox_status region_axes_find(const struct philox_mesh *mesh,
+				    const char *region, const char *const *axes,
+				    size_t n)
 {
-	const struct philox_mesh *mesh = &context->mesh;
-	char axes[128];
+	char list[128];
 
-	if (!mesh->n_axes)
-		return PHILOX_OK;
-	for (size_t i = 0; i < options->n_differs; i++) {
-		if (mesh_find(mesh, options->differs[i]))
+	for (size_t i = 0; mesh->n_axes && i < n; i++) {
+		if (mesh_find(mesh, axes[i]))
 			continue;
-		list_axes(mesh, axes, sizeof(axes));
+		list_axes(mesh, list, sizeof(list));
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': is to differ along '%s', which "
 				  "is no axis of the context's mesh (%s)",
-				  options->name, options->differs[i], axes);
+				  region, axes[i], list);
 	}
 	return PHILOX_OK;
 }

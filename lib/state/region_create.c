@@ -376,7 +376,8 @@ static enum philox_status create(struct philox_context *context,
 	struct philox_region *region = NULL;
 	enum philox_status status;
 
-	status = region_axes_find(context, options);
+	status = region_axes_find(&context->mesh, options->name,
+				  options->differs, options->n_differs);
 	if (status == PHILOX_OK)
 		status = region_reserve(context, 1);
 	if (status == PHILOX_OK)

@@ -202,8 +202,9 @@ struct philox_context {
 	struct philox_rows *dead_rows; /* the same, destroyed */
 	unsigned long dead_rows_seen;  /* see free_unheld() there */
 	struct map tables;             /* `rows`, by their keys */
-	struct philox_mesh mesh;  /* a copy; does not change once there are
-				     regions */
+	struct philox_mesh mesh;       /* a copy; it stays once it is settled */
+	const struct philox_region *drawn; /* the first that began a pass */
+	int took_text;                     /* a text was loaded into it */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
 	atomic_int recorded; /* has a journal or a trace: lib/state/state.h */
@@ -230,6 +231,18 @@ enum philox_status state_store(struct philox_device *device,
 
 void context_lock(struct philox_context *context);
 void context_unlock(struct philox_context *context);
+
+/*
+ * context_settle() is called for every pass that begins, with the lock: from
+ * the first one on numbers are of the context's place in its mesh, which stays.
+ * A text that was loaded settles it, too.
+ */
+static inline void context_settle(struct philox_context *context,
+				  const struct philox_region *region)
+{
+	if (!context->drawn)
+		context->drawn = region;
+}
 
 /*
  * NEED_PROCESS() comes before the first lock of every public function that
@@ -549,12 +562,14 @@ void region_restart(struct philox_region *region);
 
 /*
  * region_axes_check() checks the axes that options name, without a lock;
- * region_axes_find() whether the context's mesh has them. region_axes_init()
- * copies them, in order. (lib/state/region.c)
+ * region_axes_find() whether a mesh, if it has any, has the n axes along which
+ * the region of a name is to differ. region_axes_init() copies them, in order.
+ * (lib/state/region.c)
  */
 enum philox_status region_axes_check(const struct philox_region_desc *options);
-enum philox_status region_axes_find(const struct philox_context *context,
-				    const struct philox_region_desc *options);
+enum philox_status region_axes_find(const struct philox_mesh *mesh,
+				    const char *region, const char *const *axes,
+				    size_t n);
 enum philox_status region_axes_init(struct region_axes *axes,
 				    const struct philox_region_desc *options);
 
@@ -648,7 +663,8 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *  context-load digest D  A saved context was loaded, and this is its digest.
  *  context-destroy
  *  mesh-set mesh M rank R The context has its place in a mesh: of each axis
- *                         "name=coordinate/size", with a space between.
+ *                         "name=coordinate/size", with a space between. Regions
+ *                         that differ have the seeds of that place from here on.
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set under another seed, to these
  *                         values: its regions begin again.

@@ -341,7 +341,7 @@ PROMISE(mesh, a_context_keeps_names_of_its_own)
 	same_mesh(&back, &mesh);
 }
 
-PROMISE(mesh, another_takes_its_place_before_the_first_region)
+PROMISE(mesh, another_takes_its_place_before_the_first_pass)
 {
 	struct philox_mesh one = mesh_of("data=1/2 tensor=0/2");
 	struct philox_mesh other = mesh_of("tensor=3/4"), back = one;
@@ -359,7 +359,7 @@ PROMISE(mesh, another_takes_its_place_before_the_first_region)
 	cr_assert_eq(back.n_axes, 0);
 }
 
-PROMISE(mesh, a_context_with_regions_keeps_the_one_it_has)
+PROMISE(mesh, a_context_that_has_drawn_keeps_the_one_it_has)
 {
 	struct philox_mesh mesh = mesh_of("data=1/2"), back = mesh;
 	struct philox_mesh other = mesh_of("data=0/2");
@@ -367,8 +367,10 @@ PROMISE(mesh, a_context_with_regions_keeps_the_one_it_has)
 
 	OK(philox_context_set_mesh(f->context, &mesh));
 	region = make_region(f, "layer");
+	forward(f, region);
 	SAYS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE,
-	     "region 'layer' was made before the context's mesh was set");
+	     "region 'layer' had begun a pass before the context's mesh was "
+	     "set");
 	OK(philox_region_destroy(region));
 	/* It may be made again, and would draw the numbers of another place */
 	FAILS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE);
