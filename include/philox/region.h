@@ -62,7 +62,8 @@ struct philox_region_desc {
 			   alignment; 0: as in the header that `size` tells,
 			   which must not be newer than the library */
 	struct philox_generator *generator; /* NULL: the context's default */
-	uint32_t pending; /* most forwards owed at once; 0 means 64 */
+	uint32_t pending; /* most forwards owed at once; 0 means 64; see
+			     philox_region_raise_pending() */
 	uint32_t flags;   /* enum philox_region_flags */
 	/* names of axes of the context's mesh along which the region's numbers
 	 * differ, n_differs of them in any order; copied. Along all others they
@@ -172,6 +173,39 @@ PHILOX_API const char *philox_region_name(const struct philox_region *region);
  */
 PHILOX_API enum philox_status philox_region_pending_count(
 	struct philox_region *region, size_t *pending);
+
+/*
+ * Raise how many tickets a region has room for.
+ *
+ *   region     the region
+ *   pending    most forwards owed at once: what `pending` of its options was,
+ *              or more. As many as now is allowed at any time, and changes
+ *              nothing
+ *
+ * All tickets stay, with their states and their saved contexts. Graphs that
+ * have passes of the region use the new room from their next launch on. Memory
+ * for all of it is allocated now: the room never grows by itself, and never
+ * becomes smaller. It changes no numbers, and is in no text: a load needs
+ * enough room for the tickets of the text, however the context got it.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   region is NULL; pending is below what it is, or
+ *                          above 2^28
+ *   PHILOX_ERROR_STALE     the region was destroyed
+ *   PHILOX_ERROR_STATE     a pass of the region is open that has a ticket, or
+ *                          its generator to itself; or in the context a capture
+ *                          neither became a graph nor was dropped, a graph is
+ *                          between prologue and epilogue, or a launch without
+ *                          philox is not reported yet. The message says which
+ *   PHILOX_ERROR_MEMORY
+ * During capture: not legal, if the capture has a pass of the context or
+ * philox_capture_begin() or a runner began it: PHILOX_ERROR_STATE, and the
+ * capture continues.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_region_raise_pending(
+	struct philox_region *region, uint32_t pending);
 
 /*
  * Return the number of cells that a pass of a region has.

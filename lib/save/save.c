@@ -20,47 +20,13 @@
 
 /* --- a quiet context ------------------------------------------------------ */
 
-static enum philox_status check_entry(const struct philox_region *region,
-				      const struct ledger_entry *entry)
-{
-	if (entry->phase == LEDGER_FORWARD_OPEN)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': forward %" PRIu64 " is open",
-				  region->name, entry->serial);
-	if (entry->readers)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': %s of ticket %" PRIu64
-				  " %s open",
-				  region->name,
-				  entry->readers == 1 ? "a pass or launch"
-						      : "passes or launches",
-				  entry->serial, status_is(entry->readers));
-	return PHILOX_OK;
-}
-
-static enum philox_status check_region(const struct philox_region *region)
-{
-	const struct ledger *ledger = &region->ledger;
-	enum philox_status status = PHILOX_OK;
-
-	if (region->alive && (region->flags & PHILOX_REGION_SHARED) &&
-	    region->generator->open == region)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': a forward is open",
-				  region->name);
-	for (uint32_t i = 0; status == PHILOX_OK && i < ledger->capacity; i++)
-		if (ledger->entries[i].phase != LEDGER_FREE)
-			status = check_entry(region, &ledger->entries[i]);
-	return status;
-}
-
 static enum philox_status check_quiet(struct philox_context *context)
 {
 	enum philox_status status = context->hooks->quiet(context);
 
 	for (const struct philox_region *region = context->regions;
 	     status == PHILOX_OK && region; region = region->next)
-		status = check_region(region);
+		status = region_check_quiet(region);
 	return status;
 }
 

@@ -171,6 +171,18 @@ void ledger_move(struct ledger *from, struct ledger *to)
 	ledger_finish(from);
 }
 
+enum philox_status ledger_grow(struct ledger *ledger, uint32_t capacity)
+{
+	struct ledger larger;
+	enum philox_status status = ledger_init(&larger, capacity);
+
+	if (status != PHILOX_OK)
+		return status;
+	ledger_move(ledger, &larger);
+	*ledger = larger;
+	return PHILOX_OK;
+}
+
 enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 			       struct philox_state state, uint32_t iterations)
 {

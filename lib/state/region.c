@@ -170,6 +170,40 @@ enum philox_status region_check_life(const struct philox_region *region,
 			  "region '%s' has been destroyed since", region->name);
 }
 
+static enum philox_status check_closed(const struct philox_region *region,
+				       const struct ledger_entry *entry)
+{
+	if (entry->phase == LEDGER_FORWARD_OPEN)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': forward %" PRIu64 " is open",
+				  region->name, entry->serial);
+	if (entry->readers)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': %s of ticket %" PRIu64
+				  " %s open",
+				  region->name,
+				  entry->readers == 1 ? "a pass or launch"
+						      : "passes or launches",
+				  entry->serial, status_is(entry->readers));
+	return PHILOX_OK;
+}
+
+enum philox_status region_check_quiet(const struct philox_region *region)
+{
+	const struct ledger *ledger = &region->ledger;
+	enum philox_status status = PHILOX_OK;
+
+	if (region->alive && (region->flags & PHILOX_REGION_SHARED) &&
+	    region->generator->open == region)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': a forward is open",
+				  region->name);
+	for (uint32_t i = 0; status == PHILOX_OK && i < ledger->capacity; i++)
+		if (ledger->entries[i].phase != LEDGER_FREE)
+			status = check_closed(region, &ledger->entries[i]);
+	return status;
+}
+
 struct philox_state region_cell_state(const struct philox_region *region,
 				      struct philox_state forward, uint32_t op,
 				      uint32_t call)
@@ -392,6 +426,76 @@ enum philox_status philox_region_pending_count(struct philox_region *region,
 		region->context, status,
 		&(struct philox_log_entry){.region = region->name});
 }
+
+/* --- room for tickets ------------------------------------------------------ */
+
+static enum philox_status check_room(const struct philox_region *region,
+				     uint32_t pending)
+{
+	const uint32_t now = region->ledger.capacity;
+
+	if (pending < now)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': pending is %" PRIu32
+				  ", and cannot become %" PRIu32
+				  ": it is raised only",
+				  region->name, now, pending);
+	if (pending > LEDGER_CAPACITY_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': pending is %" PRIu32
+				  ", above %u",
+				  region->name, pending, LEDGER_CAPACITY_MAX);
+	return PHILOX_OK;
+}
+
+/* Of the region no pass, and of its context no capture or launch. */
+static enum philox_status check_still(const struct philox_region *region)
+{
+	struct philox_context *context = region->context;
+	enum philox_status status = region_check_quiet(region);
+
+	if (status == PHILOX_OK)
+		status = context->hooks->quiet(context);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(
+		PHILOX_ERROR_STATE,
+		"pending of region '%s' cannot be raised now: ", region->name);
+}
+
+/* With the lock held. */
+static enum philox_status raise_pending(struct philox_region *region,
+					uint32_t pending)
+{
+	enum philox_status status = region_check_alive(region);
+
+	if (status == PHILOX_OK)
+		status = check_room(region, pending);
+	if (status != PHILOX_OK || pending == region->ledger.capacity)
+		return status;
+	status = check_still(region);
+	if (status != PHILOX_OK)
+		return status;
+	return region_status(region, ledger_grow(&region->ledger, pending));
+}
+
+enum philox_status philox_region_raise_pending(struct philox_region *region,
+					       uint32_t pending)
+{
+	enum philox_status status;
+
+	if (!region)
+		return context_null(NULL, "region");
+	NEED_PROCESS(region->context);
+	context_lock(region->context);
+	status = raise_pending(region, pending);
+	context_unlock(region->context);
+	return context_report(
+		region->context, status,
+		&(struct philox_log_entry){.region = region->name});
+}
+
+/* --- cells ----------------------------------------------------------------- */
 
 size_t region_find_cell(const struct philox_region *region, uint32_t op,
 			uint32_t call)

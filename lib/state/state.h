@@ -300,10 +300,10 @@ void context_broken(struct philox_context *context, philox_stream stream,
  *  - Serials count a region's forwards from 1 and never repeat, even when a
  *    region is destroyed and made again, so a stale ticket is always detected.
  *
- * Entries are in a table made once, and are found through a hash of the serial
- * in constant time, however many are pending. The ledger uses only host memory;
- * its owner locks it. An entry and its share of the index cost at most 128
- * bytes.
+ * Entries are in a table that only the user makes larger, and are found through
+ * a hash of the serial in constant time, however many are pending. The ledger
+ * uses only host memory; its owner locks it. An entry and its share of the index
+ * cost at most 128 bytes.
  */
 
 #define LEDGER_CAPACITY_MAX (1u << 28)
@@ -369,6 +369,12 @@ void ledger_finish(struct ledger *ledger);
  * that is new and not smaller, and leaves nothing of the first.
  */
 void ledger_move(struct ledger *from, struct ledger *to);
+
+/*
+ * ledger_grow() makes room for more entries in all, with all entries in their
+ * places; ERROR_MEMORY.
+ */
+enum philox_status ledger_grow(struct ledger *ledger, uint32_t capacity);
 
 /*
  * ledger_open() begins a forward with the state of its first iteration;
@@ -552,6 +558,10 @@ static inline int region_is_life(const struct philox_region *region,
 enum philox_status region_check_life(const struct philox_region *region,
 				     uint64_t life);
 
+/* region_check_quiet() gives ERROR_BUSY while a pass that holds something of
+ * the region is open, or a launch. */
+enum philox_status region_check_quiet(const struct philox_region *region);
+
 /* region_cell_state() returns the state of one call of an op in a forward. */
 struct philox_state region_cell_state(const struct philox_region *region,
 				      struct philox_state forward, uint32_t op,
@@ -663,8 +673,8 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *  context-load digest D  A saved context was loaded, and this is its digest.
  *  context-destroy
  *  mesh-set mesh M rank R The context has its place in a mesh: of each axis
- *                         "name=coordinate/size", with a space between. Regions
- *                         that differ have the seeds of that place from here on.
+ *                         "name=coordinate/size", with a space between. From
+ *                         here on regions that differ have that place's seeds.
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set under another seed, to these
  *                         values: its regions begin again.
