@@ -475,6 +475,46 @@ PHILOX_API enum philox_status philox_generator_copy_state(
 	struct philox_generator *generator, philox_stream stream,
 	struct philox_state *to);
 
+/* --- states that the caller has ------------------------------------------- */
+
+/*
+ * Write states to device memory, in stream order.
+ *
+ *   context    the context
+ *   stream     the stream, which must not be capturing
+ *   to         n_states x 16 bytes of device memory, aligned to 8: kernels,
+ *              and calls that take the address of a state, can draw from each
+ *   states     memory of the host, apart from `to`, which can be reused when
+ *              the call returns; offsets are multiples of 4
+ *   n_states   how many; 0 writes nothing, and the arrays may be NULL
+ *
+ * One kernel writes up to 192 states, which are its parameters. So the call
+ * copies nothing to the device and waits for nothing. It suits graphs of your
+ * own that read states from memory: write new ones before each launch, in the order
+ * of its stream. A launch without new ones repeats the numbers, and nothing
+ * reports that.
+ *
+ * Returns PHILOX_OK, or an error; then nothing is written. After an error of
+ * the device, though, the first states may be written.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       a null or misaligned pointer; an offset is no
+ *                              multiple of 4; `states` overlaps `to`, or is in
+ *                              device memory; on a host device, `to` is in less
+ *                              memory (philox/device.h)
+ *   PHILOX_ERROR_OVERFLOW      the states do not fit 2^64 bytes
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                              the stream is capturing
+ *   PHILOX_ERROR_CAPTURE_INVALIDATED
+ *   those of the device
+ * During capture: not legal on a stream that captures: each launch would write
+ * these states again, and its numbers would repeat. The capture goes on.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_context_write_states(
+	struct philox_context *context, philox_stream stream,
+	struct philox_state *to, const struct philox_state *states,
+	size_t n_states);
+
 #ifdef __cplusplus
 }
 #endif

@@ -336,9 +336,12 @@ struct rows_seed_args {
 /* Under the 4096 bytes of parameters that every driver takes. */
 #define ROWS_SET_MAX 192
 
-/* Sets `n` rows: struct of arrays, so that there are no gaps. */
+/*
+ * Sets `n` states of an array, by their places in it: rows of a table, or
+ * memory of the caller. A struct of arrays, so that there are no gaps.
+ */
 struct rows_set_args {
-	struct philox_state *states; /* of the table */
+	struct philox_state *states; /* device address */
 	uint64_t n;
 	uint64_t seed[ROWS_SET_MAX];
 	uint64_t offset[ROWS_SET_MAX];

@@ -209,7 +209,7 @@ static void use_context(struct estate *e)
 						   .n_ops = 1};
 	struct philox_generator *generator;
 	struct philox_region *region;
-	struct philox_state state;
+	struct philox_state state = {1, 0};
 	uint64_t digest;
 	char *text;
 
@@ -232,6 +232,8 @@ static void use_context(struct estate *e)
 	REFUSED(philox_generator_fold(e->generator, 1));
 	REFUSED(philox_generator_copy_state(e->generator, e->stream,
 					    e->memory));
+	REFUSED(philox_context_write_states(e->context, e->stream, e->memory,
+					    &state, 1));
 	REFUSED(philox_region_create(e->context, &options, &region));
 }
 

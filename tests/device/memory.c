@@ -994,3 +994,21 @@ PROMISE(memory, for_the_state_of_a_generator_has_16_bytes)
 	      PHILOX_ERROR_INVALID);
 	OK(philox_graph_destroy(graph));
 }
+
+/* Also where the states that fit would be of an earlier kernel. */
+PROMISE(memory, for_states_that_are_written_has_room_for_all)
+{
+	enum { KERNEL = 192, STATES = 2 * KERNEL + 1 };
+	struct philox_state *to = make_memory(f, (STATES - 1) * sizeof(*to));
+	struct philox_state states[STATES] = {{1, 4}};
+	const uint64_t before = philox_device_call_count(f->device, "launch");
+
+	FAILS(philox_context_write_states(f->context, f->stream, to, states,
+					  STATES),
+	      PHILOX_ERROR_INVALID);
+	NAMES("write states: to: 6160 bytes");
+	cr_assert_eq(philox_device_call_count(f->device, "launch"), before + 1,
+		     "the first kernel is refused");
+	OK(philox_context_write_states(f->context, f->stream, to, states,
+				       STATES - 1));
+}
