@@ -489,8 +489,9 @@ PHILOX_API enum philox_status philox_generator_copy_state(
  *   n_states   how many; 0 writes nothing, and the arrays may be NULL
  *
  * One kernel writes up to 192 states, which are its parameters. So the call
- * copies nothing to the device and waits for nothing. It suits graphs of your
- * own that read states from memory: write new ones before each launch, in the order
+ * copies nothing to the device and waits for nothing. It suits states that
+ * philox_context_reserve() has given (philox/pass.h), and graphs of your own
+ * that read states from memory: write new ones before each launch, in the order
  * of its stream. A launch without new ones repeats the numbers, and nothing
  * reports that.
  *

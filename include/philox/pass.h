@@ -262,6 +262,68 @@ PHILOX_API enum philox_status philox_pass_commit(struct philox_pass *pass,
 PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
 
 /*
+ * Forwards that begin and commit in one call. Begin with PHILOX_INIT(). All
+ * arrays are memory of the host, used during the call only.
+ *
+ * `states` becomes those of regions[0], as many as philox_region_cell_count()
+ * says and in the order of philox_region_cell_index(), then those of
+ * regions[1], and so on. Iteration i of a forward draws at these offsets + i x
+ * the region's advance.
+ */
+struct philox_reserve_desc {
+	size_t size; /* sizeof(this struct) */
+	/* of the context; one that is there k times gets k forwards */
+	struct philox_region *const *regions;
+	const uint32_t *limits; /* iterations of each, at least 1; NULL: 1 */
+	size_t n_regions;
+	struct philox_state *states; /* NULL: not wanted, with tickets only */
+	size_t n_states; /* that are written: the sum of cells; 0 without */
+	struct philox_ticket *tickets; /* n_regions; NULL: with flags only */
+	uint32_t flags;    /* 0, PHILOX_PASS_INFERENCE or PHILOX_PASS_WARMUP */
+	uint32_t reserved; /* 0 */
+};
+
+/*
+ * Begin and commit a forward of each of many regions, and write their states.
+ *
+ *   context    the context
+ *   stream     the stream of the work that draws, which must not be capturing
+ *   reserve    regions and their iterations; what is written of their forwards
+ *
+ * It does what philox_forward_begin_loop(), philox_pass_rng() for each call of
+ * each operator, and philox_pass_commit() do, for one region after the other in
+ * the order of the array. The numbers, the tickets and the journal are the
+ * same, but it is all or none, no other call comes between, and the stream is
+ * asked once whether it is capturing.
+ *
+ * The states are data: arguments of kernels (struct philox_rng), or of
+ * philox_context_write_states(). What draws a forward again may get its state
+ * in the same way. That needs no ticket, so PHILOX_PASS_INFERENCE will do.
+ * Without it the forwards are owed backwards, as all that have a ticket:
+ * philox_backward_begin() repeats them, and a save keeps them.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed and nothing is
+ * written. The message names the first region that failed, and its place in
+ * the array.
+ * Errors:
+ *   PHILOX_ERROR_INVALID       an argument, or a region, is NULL; an array is
+ *                              NULL that the flags need; a limit of 0; flags
+ *                              that are none of these; n_states is another
+ *                              number than that of the regions' cells
+ *   PHILOX_ERROR_MISMATCH      a region of another context
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                              the stream is capturing
+ *   those of philox_forward_begin_loop() for one of the regions
+ * During capture: not legal on a stream that captures. Numbers of a captured
+ * forward are reserved at each launch, and its kernels read them from cells:
+ * philox_forward_begin().
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_context_reserve(
+	struct philox_context *context, philox_stream stream,
+	const struct philox_reserve_desc *reserve);
+
+/*
  * Write a view of an open pass for another stream, which draws the same
  * numbers.
  *

@@ -240,6 +240,10 @@ static void use_context(struct estate *e)
 static void use_region(struct estate *e)
 {
 	struct philox_ticket tickets[4];
+	const struct philox_reserve_desc reserve = {.size = sizeof(reserve),
+						    .regions = &e->region,
+						    .n_regions = 1,
+						    .tickets = tickets};
 	struct philox_state state;
 	struct philox_pass pass;
 	size_t n;
@@ -254,6 +258,7 @@ static void use_region(struct estate *e)
 				      &pass));
 	REFUSED(philox_backward_begin(e->region, e->stream, e->ticket,
 				      PHILOX_PASS_RETAIN, &pass));
+	REFUSED(philox_context_reserve(e->context, e->stream, &reserve));
 	REFUSED(philox_ticket_state(e->region, e->ticket, 0, 0, &state));
 	REFUSED(philox_ticket_attach(e->region, e->ticket, &n,
 				     (void (*)(void *, philox_stream))abort));

@@ -57,6 +57,11 @@ extern struct philox_device *device;
 extern struct philox_row_list one;
 extern struct philox_token_list prompt;
 
+/* doc/kernels.md */
+extern struct philox_region *const *layers;
+extern struct philox_state *states, *on_device;
+extern size_t n_layers, n_states;
+
 /* doc/runners.md */
 extern struct philox_pool *pool;
 extern struct philox_pool_checkpoint *empty;

@@ -499,6 +499,11 @@ static unsigned refusals;
 static void refuses_plain(struct layer *layer, philox_stream stream)
 {
 	static const char says[] = "this thread is in a body of a runner";
+	struct philox_ticket ticket = {5, 5};
+	const struct philox_reserve_desc reserve = {.size = sizeof(reserve),
+						    .regions = &layer->region,
+						    .n_regions = 1,
+						    .tickets = &ticket};
 	struct philox_pass pass;
 
 	FAILS(philox_forward_begin(layer->region, stream, 0, &pass),
@@ -514,6 +519,13 @@ static void refuses_plain(struct layer *layer, philox_stream stream)
 	      PHILOX_ERROR_STATE);
 	NAMES(says);
 	FAILS(philox_pass_abort(&pass), PHILOX_ERROR_STATE);
+	if (stream == layer->f->side) { /* which captures nothing */
+		FAILS(philox_context_reserve(layer->f->context, stream,
+					     &reserve),
+		      PHILOX_ERROR_STATE);
+		NAMES(says);
+	}
+	cr_assert_eq(ticket.serial, 5);
 }
 
 /* On the run's stream, on another one, and in another context. */
