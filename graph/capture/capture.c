@@ -202,6 +202,8 @@ enum philox_status capture_depend(struct capture *capture, uint64_t id,
 	if (!tips)
 		status = device_capture_tips(device, stream, asked.nodes,
 					     &asked.n);
+	if (status == PHILOX_OK && body != CAPTURED_NO_BODY)
+		status = depend_raise(device, &capture->first, stream);
 	if (status != PHILOX_OK)
 		return status;
 	return depend_on(device, first, stream, tips ? tips : &asked);

@@ -66,7 +66,9 @@ int lifeline_is_gone(const struct lifeline *lifeline);
  * that counts its runs. It depends on nothing, or, if all that has been
  * captured so far is one line, on the end of that line, which then continues
  * from it; so a graph that is one line stays one. What draws depends on it, by an
- * edge unless it does so anyway.
+ * edge unless it does so anyway. Where nodes have priorities, what draws on a
+ * stream of high priority would wait for it, so it has the highest of the
+ * streams that draw.
  */
 
 enum { DEPEND_AFTER = 8 };
@@ -75,6 +77,7 @@ struct first_node {
 	device_node node;
 	device_node after[DEPEND_AFTER]; /* some nodes that come after it */
 	uint32_t n_after;                /* ever noted */
+	int priority; /* the highest of the streams that draw */
 };
 
 /*
@@ -87,10 +90,19 @@ enum philox_status depend_add(struct philox_device *device,
 			      const struct kernel_call *call,
 			      struct first_node *first);
 
+/* depend_set() changes the kernel's arguments; its priority stays. */
+enum philox_status depend_set(struct philox_device *device,
+			      const struct first_node *first,
+			      const struct kernel_call *call);
+
+/* depend_raise() gives it the priority of a stream that draws, if higher. */
+enum philox_status depend_raise(struct philox_device *device,
+				struct first_node *first, philox_stream stream);
+
 /*
  * depend_on() makes what a stream of that capture records next come after the
- * kernel. The tips are the stream's, of before or after depend_add(), which
- * leaves them as they are.
+ * kernel, and gives that the stream's priority if it is higher. The tips are the
+ * stream's, of before or after depend_add(), which leaves them as they are.
  */
 enum philox_status depend_on(struct philox_device *device,
 			     struct first_node *first, philox_stream stream,

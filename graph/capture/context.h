@@ -34,6 +34,7 @@ struct graph_context {
 	struct philox_graph *graphs; /* newest first */
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
+	uint32_t instantiate;      /* enum philox_instantiate, of new ones */
 	uint64_t pool_steps;       /* of captures, for their order */
 	struct philox_runner *runners;
 	struct philox_run *callbacks; /* that run */

@@ -421,8 +421,7 @@ static enum philox_status reserve_slot(struct capture *capture)
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_set_kernel(capture_device(capture),
-					 capture->first.node, &call);
+	status = depend_set(capture_device(capture), &capture->first, &call);
 	if (status == PHILOX_OK)
 		capture->node_capacity = message.capacity;
 	head_message_finish(&message);

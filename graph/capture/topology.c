@@ -190,6 +190,7 @@ enum philox_status depend_add(struct philox_device *device,
 	const int whole = order_is_whole(device, native, tips);
 
 	first->n_after = 0;
+	first->priority = 0;
 	return device_graph_add_kernel(device, native, tips->nodes,
 				       whole ? tips->n : 0, call, &first->node);
 }
@@ -231,10 +232,42 @@ static int is_before_first(struct philox_device *device,
 	return 1;
 }
 
+enum philox_status depend_set(struct philox_device *device,
+			      const struct first_node *first,
+			      const struct kernel_call *call)
+{
+	enum philox_status status =
+		device_graph_set_kernel(device, first->node, call);
+
+	return status == PHILOX_OK && first->priority
+		       ? device_node_priority(device, first->node,
+					      first->priority)
+		       : status;
+}
+
+enum philox_status depend_raise(struct philox_device *device,
+				struct first_node *first, philox_stream stream)
+{
+	int priority;
+	enum philox_status status =
+		device_stream_priority(device, stream, &priority);
+
+	if (status != PHILOX_OK || priority >= first->priority)
+		return status;
+	status = device_node_priority(device, first->node, priority);
+	if (status == PHILOX_OK)
+		first->priority = priority;
+	return status;
+}
+
 enum philox_status depend_on(struct philox_device *device,
 			     struct first_node *first, philox_stream stream,
 			     const struct capture_tips *tips)
 {
+	enum philox_status status = depend_raise(device, first, stream);
+
+	if (status != PHILOX_OK)
+		return status;
 	if (is_after_first(device, first, tips)) {
 		note_after(first, tips);
 		return PHILOX_OK;

@@ -280,6 +280,38 @@ static enum philox_status begin_graph(struct philox_context *context,
 	return status;
 }
 
+#define INSTANTIATE_ALL \
+	(PHILOX_INSTANTIATE_AUTO_FREE | PHILOX_INSTANTIATE_NODE_PRIORITY)
+
+enum philox_status philox_context_set_instantiate(
+	struct philox_context *context, uint32_t flags)
+{
+	if (!context)
+		return context_null(NULL, "context");
+	NEED_PROCESS(context);
+	if (flags & ~(uint32_t)INSTANTIATE_ALL)
+		return context_report(context,
+				      status_set(PHILOX_ERROR_INVALID,
+						 "flags %#" PRIx32 ": not of "
+						 "enum philox_instantiate",
+						 flags),
+				      NULL);
+	context_lock(context);
+	context->graphs->instantiate = flags;
+	context_unlock(context);
+	return context_report(context, PHILOX_OK, NULL);
+}
+
+static uint32_t flags_now(struct philox_context *context)
+{
+	uint32_t flags;
+
+	context_lock(context);
+	flags = context->graphs->instantiate;
+	context_unlock(context);
+	return flags;
+}
+
 /* Makes a graph; a native graph of which none was made goes with its capture. */
 static enum philox_status make_own(struct philox_context *context,
 				   struct philox_graph *made,
@@ -291,7 +323,7 @@ static enum philox_status make_own(struct philox_context *context,
 	const uint64_t began = clock_now();
 	enum philox_status status;
 
-	status = philox_native_graph_instantiate(device, native, &exec);
+	status = device_exec_create(device, native, flags_now(context), &exec);
 	made->times.instantiate = clock_now() - began;
 	made->native = native;
 	made->exec = exec;

@@ -796,14 +796,14 @@ PHILOX_API enum philox_status philox_stream_launch_host(
  *
  * The names of the operations: mem_alloc, mem_free, mapped_alloc, mapped_free,
  * mem_info, space_granularity, space_reserve, space_map, space_unmap,
- * space_release, copy, set, stream_create, stream_destroy, stream_sync,
+ * space_release, copy, set, stream_create, stream_destroy, stream_priority,
  * stream_query, device_sync, event_create, event_create_timed, event_destroy,
  * event_record, event_wait, event_sync, event_query, event_elapsed,
  * capture_begin, capture_begin_to, capture_end, capture_info, capture_tips,
  * capture_depend, capture_after, capture_mode, graph_add_kernel,
  * graph_set_kernel, condition_create, graph_add_conditional, graph_retain,
- * graph_nodes, node_deps, graph_destroy, exec_create, exec_set_kernel,
- * exec_launch, exec_destroy, launch, launch_host.
+ * graph_nodes, node_deps, node_priority, graph_destroy, exec_create,
+ * exec_set_kernel, exec_launch, exec_destroy, launch, launch_host.
  */
 
 /*

@@ -253,8 +253,8 @@ PHILOX_API enum philox_status philox_rng_fill(
  *            each; fills with a layout use the caller's alone
  *
  * The numbers are those of philox_rng_fill() on any device, and do not depend
- * on `threads`. There is no device, stream or lock: calls of several threads run
- * at the same time. No seed is derived and no state advances.
+ * on `threads`. There is no device, stream or lock: calls of several threads
+ * run at the same time. No seed is derived and no state advances.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -146,6 +146,37 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);
 
+/* How graphs are instantiated: the sum of some, which are CUDA's numbers. */
+enum philox_instantiate {
+	PHILOX_INSTANTIATE_AUTO_FREE = 1,    /* a launch frees what the last one
+						allocated and did not free */
+	PHILOX_INSTANTIATE_NODE_PRIORITY = 8 /* kernels run with the priorities
+						of the streams that were
+						captured, and not with that of
+						the launch's stream */
+};
+
+/*
+ * Set how the graphs that philox_capture_end() makes, and a runner, are
+ * instantiated from now on.
+ *
+ *   context   the context
+ *   flags     the sum of some of enum philox_instantiate; 0 at first
+ *
+ * With priorities or without, in captures of ours and of others, the head and
+ * the kernels of bodies have the highest priority of the streams that draw in
+ * their capture: so no stream waits for a kernel of a lower one. Host devices
+ * have no priorities, and no allocations in graphs.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   context is NULL; flags has others
+ * During capture: legal.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_context_set_instantiate(
+	struct philox_context *context, uint32_t flags);
+
 /*
  * Destroy a graph, or end the adoption of one.
  *

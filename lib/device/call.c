@@ -354,6 +354,22 @@ enum philox_status device_node_deps(struct philox_device *device,
 	CALL(node_deps, device, node, nodes, n);
 }
 
+enum philox_status device_stream_priority(struct philox_device *device,
+					  philox_stream stream, int *priority)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(priority);
+	CALL(stream_priority, device, stream, priority);
+}
+
+enum philox_status device_node_priority(struct philox_device *device,
+					device_node node, int priority)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(node);
+	CALL(node_priority, device, node, priority);
+}
+
 enum philox_status device_graph_add_kernel(struct philox_device *device,
 					   philox_native_graph graph,
 					   const device_node *deps, size_t n,
@@ -455,7 +471,17 @@ enum philox_status philox_native_graph_instantiate(struct philox_device *device,
 	NEED_POINTER(device);
 	NEED_POINTER(graph);
 	NEED_POINTER(exec);
-	CALL(exec_create, device, graph, exec);
+	CALL(exec_create, device, graph, 0, exec);
+}
+
+enum philox_status device_exec_create(struct philox_device *device,
+				      philox_native_graph graph, unsigned flags,
+				      philox_native_exec *exec)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(exec);
+	CALL(exec_create, device, graph, flags, exec);
 }
 
 enum philox_status device_exec_set_kernel(struct philox_device *device,

@@ -162,6 +162,8 @@ enum device_node_kind {
  *  copy, set        recorded. Any direction; addresses tell which.
  *  stream_create    legal.
  *  stream_destroy   legal, except for a stream that is capturing.
+ *  stream_priority  legal. Writes a number, lower for a higher priority; 0 unless
+ *                   somebody has created the stream with one.
  *  stream_sync      refused on a stream that is capturing; so is stream_query.
  *  device_sync      unsafe in all modes.
  *  event_create, event_create_timed, event_destroy  legal.
@@ -211,9 +213,14 @@ enum device_node_kind {
  *  graph_nodes      legal.
  *  node_deps        legal, also on a graph being captured. Writes the nodes after
  *                   whose end a node begins, at most *n, and their number.
+ *  node_priority    legal, also on a graph being captured. Gives a kernel node a
+ *                   priority, one of a stream. Kernels that are captured have
+ *                   that of their stream, and those that are added to a graph,
+ *                   or for which graph_set_kernel was called, 0.
  *  graph_destroy    legal. pre: neither graph nor a body is being captured.
  *  exec_create      legal. pre: the same. UNSUPPORTED for a second one of a
- *                   graph with conditional nodes.
+ *                   graph with conditional nodes. The flags are the sum of some
+ *                   of enum philox_instantiate; a host device looks at none.
  *  exec_set_kernel  legal. New args for a kernel node of the graph the exec was
  *                   made from, for launches after this call only. A failure
  *                   leaves no sticky error.
@@ -241,6 +248,7 @@ enum device_node_kind {
 	X(set, (struct philox_device *, void *, int, size_t, philox_stream))   \
 	X(stream_create, (struct philox_device *, unsigned, philox_stream *))  \
 	X(stream_destroy, (struct philox_device *, philox_stream))             \
+	X(stream_priority, (struct philox_device *, philox_stream, int *))     \
 	X(stream_sync, (struct philox_device *, philox_stream))                \
 	X(stream_query, (struct philox_device *, philox_stream))               \
 	X(device_sync, (struct philox_device *))                               \
@@ -284,9 +292,10 @@ enum device_node_kind {
 	  (struct philox_device *, philox_native_graph, size_t *))             \
 	X(node_deps,                                                           \
 	  (struct philox_device *, device_node, device_node *, size_t *))      \
+	X(node_priority, (struct philox_device *, device_node, int))           \
 	X(graph_destroy, (struct philox_device *, philox_native_graph))        \
-	X(exec_create,                                                         \
-	  (struct philox_device *, philox_native_graph, philox_native_exec *)) \
+	X(exec_create, (struct philox_device *, philox_native_graph, unsigned, \
+			philox_native_exec *))                                 \
 	X(exec_set_kernel, (struct philox_device *, philox_native_exec,        \
 			    device_node, const struct kernel_call *))          \
 	X(exec_launch,                                                         \

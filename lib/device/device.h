@@ -62,6 +62,13 @@ enum philox_status device_graph_add_kernel(struct philox_device *device,
 enum philox_status device_node_deps(struct philox_device *device,
 				    device_node node, device_node *nodes,
 				    size_t *n);
+enum philox_status device_stream_priority(struct philox_device *device,
+					  philox_stream stream, int *priority);
+enum philox_status device_node_priority(struct philox_device *device,
+					device_node node, int priority);
+enum philox_status device_exec_create(struct philox_device *device,
+				      philox_native_graph graph, unsigned flags,
+				      philox_native_exec *exec);
 enum philox_status device_graph_set_kernel(struct philox_device *device,
 					   device_node node,
 					   const struct kernel_call *call);

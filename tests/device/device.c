@@ -615,6 +615,16 @@ static enum philox_status try_stream_destroy(struct stage *s)
 	return philox_stream_destroy(s->device, s->stream);
 }
 
+static enum philox_status try_stream_priority(struct stage *s)
+{
+	int priority = 77;
+	enum philox_status status =
+		device_stream_priority(s->device, s->stream, &priority);
+
+	cr_assert_eq(priority, status ? 77 : 0);
+	return status;
+}
+
 static enum philox_status try_stream_sync(struct stage *s)
 {
 	return philox_stream_synchronize(s->device, s->stream);
@@ -772,6 +782,11 @@ static enum philox_status try_node_deps(struct stage *s)
 	if (!status)
 		s->nodes = n;
 	return status;
+}
+
+static enum philox_status try_node_priority(struct stage *s)
+{
+	return device_node_priority(s->device, s->root, 0);
 }
 
 static enum philox_status try_graph_destroy(struct stage *s)

@@ -133,7 +133,7 @@ static void head_make(struct head *head, struct philox_device *device,
 	for (uint32_t i = 0; i < slots; i++)
 		head->args->states[i] = (struct philox_state){i * 7919, 4 * i};
 	head->call =
-		(struct kernel_call){KERNEL_HEAD, head->args, size, n, NULL};
+		(struct kernel_call){KERNEL_HEAD, head->args, size, n, NULL, 0};
 	free(map);
 }
 

@@ -309,6 +309,36 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 		       stream);
 }
 
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	gpu_call();
+	*least = 0;
+	*greatest = RUNTIME_PRIORITY;
+	return cudaSuccess;
+}
+
+/* One that is out of range is the nearest. */
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags,
+					 int priority)
+{
+	struct host_device *gpu = host_of(runtime_gpu());
+	cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+
+	if (error != cudaSuccess)
+		return error;
+	if (priority < RUNTIME_PRIORITY)
+		priority = RUNTIME_PRIORITY;
+	host_lock(gpu);
+	((struct host_stream *)*stream)->priority = priority < 0 ? priority : 0;
+	host_unlock(gpu);
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
+{
+	return RUNTIME(stream_priority, runtime_stream(stream), priority);
+}
+
 /* [stream-destroy] At once, though its work may still have to run. */
 static int destroyed_early(struct host_device *gpu, philox_stream handle)
 {

@@ -13,6 +13,7 @@
 #define RUNTIME_GPUS    2
 #define RUNTIME_MPS     2    /* multiprocessors: few, so that loops repeat */
 #define RUNTIME_THREADS 1024 /* of a multiprocessor */
+#define RUNTIME_PRIORITY (-5) /* the highest */
 #define RUNTIME_MEMORY  ((size_t)1 << 32) /* of a GPU */
 #define RUNTIME_UNIT    ((size_t)2 << 20) /* of what is mapped */
 

@@ -416,6 +416,39 @@ cudaError_t cudaGraphKernelNodeSetParams(
 	return WITH_CALL(params, call, graph_set_kernel, node, &call);
 }
 
+/*
+ * [node-priority] Captured kernels have their stream's, and new arguments take
+ * it away again. Nothing is scheduled by it.
+ */
+cudaError_t cudaGraphKernelNodeSetAttribute(
+	cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+	const cudaLaunchAttributeValue *value)
+{
+	if (attribute != cudaLaunchAttributePriority)
+		return runtime_error(cudaErrorNotSupported);
+	if (value->priority > 0 || value->priority < RUNTIME_PRIORITY)
+		return runtime_error(cudaErrorInvalidValue);
+	return RUNTIME(node_priority, node, value->priority);
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node,
+					    cudaLaunchAttributeID attribute,
+					    cudaLaunchAttributeValue *value)
+{
+	struct host_device *gpu = host_of(runtime_gpu());
+	struct host_node *found;
+	enum philox_status status;
+
+	if (attribute != cudaLaunchAttributePriority)
+		return runtime_error(cudaErrorNotSupported);
+	host_lock(gpu);
+	status = host_node_find(gpu, node, "", &found);
+	if (status == PHILOX_OK)
+		value->priority = found->priority;
+	host_unlock(gpu);
+	return runtime_said(status);
+}
+
 cudaError_t cudaGraphExecKernelNodeSetParams(
 	cudaGraphExec_t exec, cudaGraphNode_t node,
 	const struct cudaKernelNodeParams *params)
@@ -538,12 +571,31 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 	return error;
 }
 
+#define INSTANTIATE_ALL                             \
+	(cudaGraphInstantiateFlagAutoFreeOnLaunch | \
+	 cudaGraphInstantiateFlagUseNodePriority)
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec,
+				  unsigned long long *flags)
+{
+	struct host_device *gpu = host_of(runtime_gpu());
+	struct host_exec *found;
+	enum philox_status status;
+
+	host_lock(gpu);
+	status = host_exec_find(gpu, exec, "", &found);
+	if (status == PHILOX_OK)
+		*flags = found->flags;
+	host_unlock(gpu);
+	return runtime_said(status);
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 				 unsigned long long flags)
 {
-	if (flags)
+	if (flags & ~(unsigned long long)INSTANTIATE_ALL)
 		return runtime_error(cudaErrorNotSupported);
-	return RUNTIME_UNSAFE(exec_create, graph, exec);
+	return RUNTIME_UNSAFE(exec_create, graph, (unsigned)flags, exec);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)

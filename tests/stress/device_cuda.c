@@ -234,6 +234,7 @@ FAKE(cudaMemcpyAsync, void *destination, const void *source, size_t size,
 FAKE(cudaMemsetAsync, void *memory, int value, size_t size, cudaStream_t stream)
 FAKE_HANDLE(cudaStreamCreateWithFlags, cudaStream_t, unsigned flags)
 FAKE(cudaStreamDestroy, cudaStream_t stream)
+FAKE(cudaStreamGetPriority, cudaStream_t stream, int *priority)
 FAKE(cudaStreamSynchronize, cudaStream_t stream)
 FAKE(cudaStreamQuery, cudaStream_t stream)
 FAKE(cudaDeviceSynchronize, void)
@@ -434,6 +435,15 @@ FAKE_HANDLE(cudaGraphAddKernelNode, cudaGraphNode_t, cudaGraph_t graph,
 	    const struct cudaKernelNodeParams *params)
 FAKE(cudaGraphKernelNodeSetParams, cudaGraphNode_t node,
      const struct cudaKernelNodeParams *params)
+
+cudaError_t cudaGraphKernelNodeSetAttribute(
+	cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+	const cudaLaunchAttributeValue *value)
+{
+	CHECK(attribute == cudaLaunchAttributePriority);
+	CHECK(value->priority == -3);
+	return call("cudaGraphKernelNodeSetAttribute");
+}
 FAKE(cudaGraphExecKernelNodeSetParams, cudaGraphExec_t exec,
      cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
 FAKE(cudaGraphGetNodes, cudaGraph_t graph, cudaGraphNode_t *nodes,
@@ -691,6 +701,7 @@ static void release(void *object)
 	X(cudaStreamCreateWithFlags, philox_stream_create(device, 0, &stream)) \
 	X(cudaStreamIsCapturing, philox_stream_destroy(device, s))             \
 	X(cudaStreamDestroy, philox_stream_destroy(device, s))                 \
+	X(cudaStreamGetPriority, device_stream_priority(device, s, &priority)) \
 	X(cudaStreamSynchronize, philox_stream_synchronize(device, s))         \
 	X(cudaStreamQuery, philox_stream_query(device, s))                     \
 	X(cudaDeviceSynchronize, philox_device_synchronize(device))            \
@@ -722,6 +733,8 @@ static void release(void *object)
 	  device_node_deps(device, handle, &node, &n))                         \
 	X(cudaGraphGetNodes,                                                   \
 	  philox_native_graph_node_count(device, handle, &n))                  \
+	X(cudaGraphKernelNodeSetAttribute,                                     \
+	  device_node_priority(device, handle, -3))                            \
 	X(cudaGraphDestroy, philox_native_graph_destroy(device, handle))       \
 	X(cudaGraphInstantiate,                                                \
 	  philox_native_graph_instantiate(device, handle, &exec))              \
@@ -774,6 +787,7 @@ static enum philox_status carry_out(enum operation operation)
 	const struct conditional conditional = {7, CONDITIONAL_IF, 1};
 	void *handle = (void *)0x40;
 	philox_stream s = handle;
+	int priority;
 
 	(void)conditional; /* not before CUDA 12.3 */
 

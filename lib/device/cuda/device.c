@@ -110,6 +110,12 @@ enum philox_status cuda_stream_destroy(struct philox_device *device,
 			  "cudaStreamDestroy: the stream is capturing");
 }
 
+enum philox_status cuda_stream_priority(struct philox_device *device,
+					philox_stream stream, int *priority)
+{
+	return ON(device, cudaStreamGetPriority, stream, priority);
+}
+
 enum philox_status cuda_stream_sync(struct philox_device *device,
 				    philox_stream stream)
 {

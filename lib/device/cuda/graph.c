@@ -7,6 +7,8 @@
  * CUDA's threads.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <philox/graph.h>
 #include "lib/device/cuda/cuda.h"
 #include "lib/base/base.h"
 
@@ -35,6 +37,11 @@ _Static_assert((int)PHILOX_CAPTURE_NONE == (int)cudaStreamCaptureStatusNone &&
 		       (int)PHILOX_CAPTURE_INVALIDATED ==
 			       (int)cudaStreamCaptureStatusInvalidated,
 	       "capture statuses are CUDA's");
+_Static_assert((int)PHILOX_INSTANTIATE_AUTO_FREE ==
+			       (int)cudaGraphInstantiateFlagAutoFreeOnLaunch &&
+		       (int)PHILOX_INSTANTIATE_NODE_PRIORITY ==
+			       (int)cudaGraphInstantiateFlagUseNodePriority,
+	       "flags of executable graphs are CUDA's");
 
 /* --- capture -------------------------------------------------------------- */
 
@@ -520,6 +527,17 @@ enum philox_status cuda_graph_list(struct philox_device *device,
 	return status;
 }
 
+enum philox_status cuda_node_priority(struct philox_device *device,
+				      device_node node, int priority)
+{
+	union cudaLaunchAttributeValue value;
+
+	memset(&value, 0, sizeof(value));
+	value.priority = priority;
+	return ON(device, cudaGraphKernelNodeSetAttribute, node,
+		  cudaLaunchAttributePriority, &value);
+}
+
 enum philox_status cuda_graph_destroy(struct philox_device *device,
 				      philox_native_graph graph)
 {
@@ -527,12 +545,12 @@ enum philox_status cuda_graph_destroy(struct philox_device *device,
 }
 
 enum philox_status cuda_exec_create(struct philox_device *device,
-				    philox_native_graph graph,
+				    philox_native_graph graph, unsigned flags,
 				    philox_native_exec *exec)
 {
 	cudaGraphExec_t result;
 	enum philox_status status =
-		ON_RELAXED(device, cudaGraphInstantiate, &result, graph, 0);
+		ON_RELAXED(device, cudaGraphInstantiate, &result, graph, flags);
 
 	if (status == PHILOX_OK)
 		*exec = result;

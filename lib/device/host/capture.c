@@ -451,6 +451,7 @@ enum philox_status host_record(struct host_device *device,
 			      &stream->deps);
 	if (!node)
 		return host_no_memory("a node");
+	node->priority = stream->priority;
 	stream->deps.count = 0;
 	host_nodes_add(&stream->deps, node);
 	return PHILOX_OK;
@@ -483,6 +484,19 @@ enum philox_status host_capture_join(struct host_device *device,
 	for (size_t i = 0; i < deps->count; i++)
 		host_nodes_add(&stream->deps, deps->items[i]);
 	return PHILOX_OK;
+}
+
+enum philox_status host_stream_priority(struct philox_device *base,
+					philox_stream handle, int *priority)
+{
+	struct host_device *device = host_enter(base);
+	struct host_stream *stream;
+	enum philox_status status =
+		find_stream(device, handle, "stream_priority", 0, &stream);
+
+	if (status == PHILOX_OK)
+		*priority = stream->priority;
+	return host_leave(device, status);
 }
 
 /* The capturing stream of a handle, whose capture must be valid. */

@@ -104,7 +104,7 @@ free_program:
 /* --- operations ----------------------------------------------------------- */
 
 static enum philox_status exec_open(struct host_device *device,
-				    struct host_graph *graph,
+				    struct host_graph *graph, unsigned flags,
 				    philox_native_exec *handle)
 {
 	struct host_exec *exec = calloc(1, sizeof(*exec));
@@ -116,6 +116,7 @@ static enum philox_status exec_open(struct host_device *device,
 		free(exec);
 		return host_no_memory("an executable graph");
 	}
+	exec->flags = flags;
 	graph->keep->execs++;
 	host_register(device, &exec->object, HOST_EXEC, exec);
 	*handle = (philox_native_exec)exec;
@@ -191,7 +192,7 @@ static enum philox_status check_only(const struct host_graph *graph,
 }
 
 enum philox_status host_exec_create(struct philox_device *base,
-				    philox_native_graph handle,
+				    philox_native_graph handle, unsigned flags,
 				    philox_native_exec *exec)
 {
 	static const char what[] = "philox_native_graph_instantiate";
@@ -209,7 +210,7 @@ enum philox_status host_exec_create(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = check_only(graph, what);
 	if (status == PHILOX_OK)
-		status = exec_open(device, graph, exec);
+		status = exec_open(device, graph, flags, exec);
 	return host_leave(device, status);
 }
 

@@ -360,6 +360,19 @@ enum philox_status host_node_deps(struct philox_device *base,
 	return host_leave(device, status);
 }
 
+enum philox_status host_node_priority(struct philox_device *base,
+				      device_node handle, int priority)
+{
+	struct host_device *device = host_enter(base);
+	struct host_node *node;
+	enum philox_status status =
+		host_node_find(device, handle, "node_priority", &node);
+
+	if (status == PHILOX_OK)
+		node->priority = priority;
+	return host_leave(device, status);
+}
+
 enum philox_status host_graph_set_kernel(struct philox_device *base,
 					 device_node handle,
 					 const struct kernel_call *call)
@@ -386,6 +399,7 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 	if (status == PHILOX_OK) {
 		old = node->work;
 		node->work = work;
+		node->priority = 0;
 		work = old;
 	}
 	host_work_drop(device, &work); /* the new one, or the one replaced */

@@ -165,6 +165,7 @@ struct host_stream {
 	struct host_stream *next, **link; /* of the device */
 	struct host_stream *next_blocking, **link_blocking; /* likewise */
 	int blocking;
+	int priority; /* as CUDA's: 0 or below; nothing is scheduled by it */
 	int stopping;
 	int has_thread;
 	pthread_t thread;
@@ -206,6 +207,7 @@ struct host_node {
 	size_t index; /* in its graph; above those of all it depends on */
 	struct host_work work;
 	struct host_nodes deps;
+	int priority;                         /* of a kernel */
 	struct host_conditional *conditional; /* owned; NULL: another node */
 };
 
@@ -289,6 +291,7 @@ struct host_overrides {
 struct host_exec {
 	struct host_object object;
 	struct host_program *program;
+	unsigned flags;                  /* that nothing here depends on */
 	struct host_overrides overrides; /* as of now, for later launches */
 	uint64_t checked;                /* device's `changes` at the time */
 	struct host_task *last;          /* the launch submitted last */

@@ -360,10 +360,11 @@ static void context_is_free(void)
 
 static enum philox_status create_watched(struct philox_device *device,
 					 philox_native_graph graph,
+					 unsigned flags,
 					 philox_native_exec *exec)
 {
 	context_is_free();
-	return plain->exec_create(device, graph, exec);
+	return plain->exec_create(device, graph, flags, exec);
 }
 
 static enum philox_status set_watched(struct philox_device *device,

@@ -231,7 +231,7 @@ check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 # tests runs on host devices do not run again
 check "the device contract" "$simulated/philox" selftest --device cuda
 check "contexts, kernels, the example and drafts" \
-	suites '@(context_cuda|device|device_cuda|drafts_cuda|fused_cuda|space_cuda)/*'
+	suites '@(context_cuda|device|device_cuda|drafts_cuda|fused_cuda|priority_cuda|space_cuda)/*'
 check "what host devices promise" promises "$subjects"
 check "a sequence of events" "$simulated/philox" matrix --device cuda \
 	--replay 'F0 F1 B1r B0'
