@@ -456,12 +456,13 @@ enum philox_status memory_map(struct extents *extents, struct extent *extent)
 }
 
 /* Alignment may need more addresses than were asked for. */
-enum philox_status memory_reserve(struct extents *extents, size_t bytes)
+enum philox_status memory_reserve(struct extents *extents, size_t bytes,
+				  unsigned traits)
 {
 	size_t granularity = extents->granularity * POOL_UNIT;
 	size_t room = granularity < POOL_ALIGNMENT_MAX ? POOL_ALIGNMENT_MAX : 0;
-	enum philox_status status = device_space_reserve(
-		extents->device, bytes + room, &extents->space);
+	enum philox_status status = device_space_reserve_with(
+		extents->device, bytes + room, traits, &extents->space);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -515,8 +516,10 @@ static size_t round_up_bytes(size_t bytes, size_t to)
 	return (bytes + to - 1) / to * to;
 }
 
-static enum philox_status reserve_range(struct extents *extents, size_t bytes)
+static enum philox_status reserve_range(struct extents *extents,
+					const struct pool_settings *settings)
 {
+	size_t bytes = settings->reserve;
 	enum philox_status status = PHILOX_OK;
 	size_t total;
 
@@ -529,7 +532,8 @@ static enum philox_status reserve_range(struct extents *extents, size_t bytes)
 	}
 	return memory_reserve(
 		extents,
-		round_up_bytes(bytes, extents->granularity * POOL_UNIT));
+		round_up_bytes(bytes, extents->granularity * POOL_UNIT),
+		settings->traits);
 }
 
 enum philox_status extents_init(struct extents *extents,
@@ -556,8 +560,7 @@ enum philox_status extents_init(struct extents *extents,
 		.limit = settings->limit ? settings->limit / POOL_UNIT
 					 : UINT64_MAX,
 		.granularity = granularity / POOL_UNIT};
-	return expandable ? reserve_range(extents, settings->reserve)
-			  : PHILOX_OK;
+	return expandable ? reserve_range(extents, settings) : PHILOX_OK;
 }
 
 void extents_finish(struct extents *extents)

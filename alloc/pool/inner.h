@@ -403,7 +403,8 @@ const char *extents_check(const struct extents *extents, size_t *nodes);
  */
 
 /* Reserves the addresses of an EXPANDABLE pool; writes space, base, range. */
-enum philox_status memory_reserve(struct extents *extents, size_t bytes);
+enum philox_status memory_reserve(struct extents *extents, size_t bytes,
+				  unsigned traits);
 void memory_release(struct extents *extents);
 
 /* Fills in the extent's addresses. */

@@ -58,6 +58,7 @@ struct pool_settings {
 			   MiB; rounded up to a multiple of POOL_UNIT or of
 			   the granularity */
 	size_t limit;   /* most bytes mapped; 0: none */
+	unsigned traits; /* EXPANDABLE: enum space_trait, of all memory */
 	size_t margin;  /* bytes kept free of use before and after each block,
 			   a multiple of POOL_UNIT; 0: none */
 };

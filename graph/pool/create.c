@@ -17,11 +17,49 @@ OPTIONS_NO_PADDING(struct philox_pool_desc, limit);
 #define STATISTICS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_stats, waits)
 OPTIONS_NO_PADDING(struct philox_pool_stats, waits);
 
+#define POOL_FOR_OTHERS                                               \
+	(PHILOX_POOL_RDMA | PHILOX_POOL_EXPORT | PHILOX_POOL_FABRIC | \
+	 PHILOX_POOL_PEERS)
 #define POOL_FLAGS                                                          \
 	(PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT | PHILOX_POOL_GUARDS | \
-	 PHILOX_POOL_FILL | PHILOX_POOL_UNMAP)
+	 PHILOX_POOL_FILL | PHILOX_POOL_UNMAP | POOL_FOR_OTHERS)
+
+/* The flags of an expandable pool alone, by their names. */
+static const struct {
+	uint32_t flag;
+	const char *name;
+} expandable_flags[] = {
+	{PHILOX_POOL_UNMAP, "PHILOX_POOL_UNMAP"},
+	{PHILOX_POOL_RDMA, "PHILOX_POOL_RDMA"},
+	{PHILOX_POOL_EXPORT, "PHILOX_POOL_EXPORT"},
+	{PHILOX_POOL_FABRIC, "PHILOX_POOL_FABRIC"},
+	{PHILOX_POOL_PEERS, "PHILOX_POOL_PEERS"},
+};
+
+_Static_assert(PHILOX_POOL_RDMA == SPACE_RDMA << 5 &&
+		       PHILOX_POOL_EXPORT == SPACE_EXPORT << 5 &&
+		       PHILOX_POOL_FABRIC == SPACE_FABRIC << 5 &&
+		       PHILOX_POOL_PEERS == SPACE_PEERS << 5,
+	       "traits of a space are flags of its pool");
 
 /* --- making --------------------------------------------------------------- */
+
+static enum philox_status check_expandable(
+	const struct philox_pool_desc *options)
+{
+	const size_t n = sizeof(expandable_flags) / sizeof(expandable_flags[0]);
+
+	if (options->flags & PHILOX_POOL_EXPANDABLE)
+		return PHILOX_OK;
+	for (size_t i = 0; i < n; i++)
+		if (options->flags & expandable_flags[i].flag)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "pool '%s': %s is for an expandable "
+					  "pool",
+					  options->name,
+					  expandable_flags[i].name);
+	return PHILOX_OK;
+}
 
 static enum philox_status check_options(const struct philox_pool_desc *options)
 {
@@ -47,12 +85,9 @@ static enum philox_status check_options(const struct philox_pool_desc *options)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "pool '%s': range is for an expandable pool",
 				  options->name);
-	if (options->flags & PHILOX_POOL_UNMAP &&
-	    !(options->flags & PHILOX_POOL_EXPANDABLE))
-		return status_set(PHILOX_ERROR_INVALID,
-				  "pool '%s': PHILOX_POOL_UNMAP is for an "
-				  "expandable pool",
-				  options->name);
+	status = check_expandable(options);
+	if (status != PHILOX_OK)
+		return status;
 	return options_check_reserved("pool options", options->reserved);
 }
 
@@ -72,6 +107,7 @@ static enum philox_status create_blocks(struct philox_pool *pool,
 		.reserve = bytes_of(options->range),
 		.step = bytes_of(options->step),
 		.limit = bytes_of(options->limit),
+		.traits = (options->flags & POOL_FOR_OTHERS) >> 5,
 		.margin = options->flags & PHILOX_POOL_GUARDS ? POOL_UNIT : 0,
 	};
 	enum philox_status status =

@@ -95,6 +95,20 @@
  * philox_graph_native()) a little later, from another thread. Until then its
  * memory is not trimmed, and philox_pool_destroy() gives PHILOX_ERROR_BUSY.
  *
+ * Others. A plain pool has memory of cudaMalloc(). Network cards register it,
+ * processes share it by cudaIpcGetMemHandle(), and GPUs reach it for which you
+ * have called cudaDeviceEnablePeerAccess(). The memory of an expandable pool is
+ * mapped by the driver (cuMemMap): none of this works there, unless it was
+ * asked for when the pool was made. PHILOX_POOL_RDMA makes it memory that
+ * GPUDirect RDMA registers. With PHILOX_POOL_EXPORT or PHILOX_POOL_FABRIC,
+ * cuMemRetainAllocationHandle() of an address gives the handle of its extent,
+ * which cuMemExportToShareableHandle() exports; there is one for each growth of
+ * the pool. With PHILOX_POOL_PEERS all GPUs that can reach this one when memory
+ * is mapped read and write it. What the GPU or its driver lacks is refused with
+ * PHILOX_ERROR_UNSUPPORTED when the pool is made, and the message names it.
+ * Memory of a host device is the process's own: RDMA and PEERS ask nothing of
+ * it, and EXPORT and FABRIC are refused.
+ *
  * philox_context_save() does not save pools. Messages name the pool and the tag
  * of the block.
  */
@@ -128,8 +142,13 @@ enum philox_pool_flags {
 				       all floats, when allocated and when
 				       freed; outputs of a runner are when
 				       released */
-	PHILOX_POOL_UNMAP = 16      /* expandable: what is wholly free is
+	PHILOX_POOL_UNMAP = 16,     /* expandable: what is wholly free is
 				       unmapped; slow, for debugging */
+	/* expandable, see "Others": */
+	PHILOX_POOL_RDMA = 32,    /* other devices may register the memory */
+	PHILOX_POOL_EXPORT = 64,  /* processes may import it: descriptors */
+	PHILOX_POOL_FABRIC = 128, /* nodes may import it: fabric handles */
+	PHILOX_POOL_PEERS = 256 /* other GPUs that reach this one have access */
 };
 
 /* struct philox_pool_desc describes a pool. Begin with PHILOX_INIT(). */
@@ -158,7 +177,8 @@ struct philox_pool_desc {
  *   PHILOX_ERROR_INVALID      an argument is NULL, or a field is wrong; the
  *                             message names it
  *   PHILOX_ERROR_EXISTS       a pool of the context has the name
- *   PHILOX_ERROR_UNSUPPORTED  expandable, on a device without address spaces
+ *   PHILOX_ERROR_UNSUPPORTED  expandable, on a device without address spaces, or
+ *                             without memory as the flags want it
  *   PHILOX_ERROR_MEMORY
  *   those of the device
  * During capture: legal.

@@ -79,7 +79,17 @@ enum philox_status device_space_reserve(struct philox_device *device,
 	NEED_POINTER(device);
 	NEED_SIZE(bytes);
 	NEED_POINTER(base);
-	CALL(space_reserve, device, bytes, base);
+	CALL(space_reserve, device, bytes, 0, base);
+}
+
+enum philox_status device_space_reserve_with(struct philox_device *device,
+					     size_t bytes, unsigned traits,
+					     void **base)
+{
+	NEED_POINTER(device);
+	NEED_SIZE(bytes);
+	NEED_POINTER(base);
+	CALL(space_reserve, device, bytes, traits, base);
 }
 
 enum philox_status device_space_map(struct philox_device *device, void *base,

@@ -154,7 +154,9 @@ enum device_node_kind {
  *  mem_info         legal. Bytes that are free, and all that there are; another
  *                   program may take them in between.
  *  space_granularity  legal.
- *  space_reserve    unsafe. Aligned to the granularity.
+ *  space_reserve    unsafe. Aligned to the granularity. All memory that is mapped
+ *                   there has the traits, a sum of some of enum space_trait;
+ *                   UNSUPPORTED names the first that the device lacks.
  *  space_map        unsafe. May wait for the device. Undefined content.
  *  space_unmap      unsafe. May wait for the device, and need not: the caller
  *                   has waited for all work that uses the extent.
@@ -239,7 +241,7 @@ enum device_node_kind {
 	X(mapped_free, (struct philox_device *, void *))                       \
 	X(mem_info, (struct philox_device *, size_t *, size_t *))              \
 	X(space_granularity, (struct philox_device *, size_t *))               \
-	X(space_reserve, (struct philox_device *, size_t, void **))            \
+	X(space_reserve, (struct philox_device *, size_t, unsigned, void **))  \
 	X(space_map, (struct philox_device *, void *, size_t, size_t))         \
 	X(space_unmap, (struct philox_device *, void *, size_t, size_t))       \
 	X(space_release, (struct philox_device *, void *))                     \

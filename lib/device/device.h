@@ -27,6 +27,9 @@ enum philox_status device_space_granularity(struct philox_device *device,
 					    size_t *bytes);
 enum philox_status device_space_reserve(struct philox_device *device,
 					size_t bytes, void **base);
+enum philox_status device_space_reserve_with(struct philox_device *device,
+					     size_t bytes, unsigned traits,
+					     void **base);
 enum philox_status device_space_map(struct philox_device *device, void *base,
 				    size_t offset, size_t bytes);
 enum philox_status device_space_unmap(struct philox_device *device, void *base,
@@ -339,9 +342,18 @@ struct space_extent {
 	size_t offset, size;
 };
 
+/* What others than the GPU and the process may do with a space's memory. */
+enum space_trait {
+	SPACE_RDMA = 1,   /* devices register it (GPUDirect RDMA) */
+	SPACE_EXPORT = 2, /* processes import it, by file descriptors */
+	SPACE_FABRIC = 4, /* nodes import it, by fabric handles */
+	SPACE_PEERS = 8   /* GPUs that can reach this one read and write it */
+};
+
 struct space {
 	char *base;
 	size_t size;
+	unsigned traits;
 	struct space_extent *extents; /* by offset; they do not overlap */
 	size_t count;
 	struct space *next;

@@ -414,7 +414,7 @@ POOL_PROMISE(pool_refusals, of_options)
 	FAILS(philox_pool_create(f->context, &options, &made),
 	      PHILOX_ERROR_INVALID);
 	options.name = "new";
-	options.flags = 32;
+	options.flags = 512;
 	FAILS(philox_pool_create(f->context, &options, &made),
 	      PHILOX_ERROR_INVALID);
 	NAMES("flags");

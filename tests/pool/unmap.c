@@ -139,6 +139,59 @@ ON_HOSTS(memory_needs_an_expandable_pool)
 	     "pool 'plain': PHILOX_POOL_UNMAP is for an expandable pool");
 }
 
+/* --- memory for others ---------------------------------------------------- */
+
+ON_HOSTS(memory_for_others_needs_an_expandable_pool)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} rows[] = {
+		{PHILOX_POOL_RDMA,
+		 "pool 'plain': PHILOX_POOL_RDMA is for an expandable pool"},
+		{PHILOX_POOL_EXPORT,
+		 "pool 'plain': PHILOX_POOL_EXPORT is for an expandable pool"},
+		{PHILOX_POOL_FABRIC,
+		 "pool 'plain': PHILOX_POOL_FABRIC is for an expandable pool"},
+		{PHILOX_POOL_PEERS,
+		 "pool 'plain': PHILOX_POOL_PEERS is for an expandable pool"},
+	};
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
+	struct philox_pool *pool;
+
+	options.name = "plain";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		options.flags = rows[i].flag | PHILOX_POOL_STRICT;
+		SAYS(philox_pool_create(f->context, &options, &pool),
+		     PHILOX_ERROR_INVALID, rows[i].text);
+	}
+}
+
+/* The process's own memory: it has no handles, and needs no more to be reached. */
+ON_HOSTS(memory_for_others_has_no_handles_on_a_host)
+{
+	struct philox_pool_desc options = PHILOX_INIT(struct philox_pool_desc);
+	struct philox_pool_block block;
+	struct philox_pool *pool;
+
+	options.name = "shared";
+	options.flags = PHILOX_POOL_EXPANDABLE | PHILOX_POOL_EXPORT;
+	FAILS(philox_pool_create(f->context, &options, &pool),
+	      PHILOX_ERROR_UNSUPPORTED);
+	NAMES("handles for export");
+	options.flags = PHILOX_POOL_EXPANDABLE | PHILOX_POOL_FABRIC;
+	FAILS(philox_pool_create(f->context, &options, &pool),
+	      PHILOX_ERROR_UNSUPPORTED);
+	options.flags =
+		PHILOX_POOL_EXPANDABLE | PHILOX_POOL_RDMA | PHILOX_POOL_PEERS;
+	OK(philox_pool_create(f->context, &options, &pool));
+	OK(philox_pool_alloc(pool, f->stream, 4096, 0, "block", &block));
+	OK(philox_memory_set(f->device, f->stream, block.address, 1, 4096));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	OK(philox_pool_free(pool, f->stream, block.address));
+	OK(philox_pool_destroy(pool));
+}
+
 ON_HOSTS(memory_of_released_outputs_is_gone_in_eager_calls)
 {
 	struct philox_runner *r = make_runner_of(

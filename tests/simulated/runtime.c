@@ -54,6 +54,16 @@ cudaError_t cudaGetDeviceCount(int *count)
 	return cudaSuccess;
 }
 
+/* Every GPU reaches every other one. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int from, int to)
+{
+	gpu_call();
+	if (from < 0 || from >= RUNTIME_GPUS || to < 0 || to >= RUNTIME_GPUS)
+		return runtime_error(cudaErrorInvalidDevice);
+	*can = from != to;
+	return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
 	gpu_call();

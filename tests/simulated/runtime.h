@@ -11,6 +11,7 @@
 #include "lib/device/host/host.h"
 
 #define RUNTIME_GPUS    2
+#define RUNTIME_FIRST    8 /* the driver's number of GPU 0: not the runtime's */
 #define RUNTIME_MPS     2    /* multiprocessors: few, so that loops repeat */
 #define RUNTIME_THREADS 1024 /* of a multiprocessor */
 #define RUNTIME_PRIORITY (-5) /* the highest */

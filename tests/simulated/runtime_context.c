@@ -16,7 +16,6 @@
 #include "tests/simulated/runtime.h"
 
 #define DEPTH 16 /* of a thread's stack */
-#define FIRST 8  /* the driver's number of GPU 0: not the runtime's */
 
 struct CUctx_st {
 	int gpu;
@@ -39,7 +38,7 @@ static CUcontext top(void)
 
 static int is_gpu(CUdevice gpu)
 {
-	return gpu >= FIRST && gpu < FIRST + RUNTIME_GPUS;
+	return gpu >= RUNTIME_FIRST && gpu < RUNTIME_FIRST + RUNTIME_GPUS;
 }
 
 /* --- the driver ----------------------------------------------------------- */
@@ -62,7 +61,7 @@ static CUresult device_get(CUdevice *gpu, int index)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (index < 0 || index >= RUNTIME_GPUS)
 		return CUDA_ERROR_INVALID_DEVICE;
-	*gpu = FIRST + index;
+	*gpu = RUNTIME_FIRST + index;
 	return CUDA_SUCCESS;
 }
 
@@ -73,9 +72,9 @@ static CUresult retain(CUcontext *context, CUdevice gpu)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!is_gpu(gpu))
 		return CUDA_ERROR_INVALID_DEVICE;
-	*context = &primaries[gpu - FIRST];
+	*context = &primaries[gpu - RUNTIME_FIRST];
 	pthread_mutex_lock(&lock);
-	(*context)->gpu = gpu - FIRST;
+	(*context)->gpu = gpu - RUNTIME_FIRST;
 	(*context)->primary = 1;
 	(*context)->retained++;
 	pthread_mutex_unlock(&lock);
@@ -90,8 +89,8 @@ static CUresult release(CUdevice gpu)
 	if (!is_gpu(gpu))
 		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&lock);
-	if (primaries[gpu - FIRST].retained > 0)
-		primaries[gpu - FIRST].retained--;
+	if (primaries[gpu - RUNTIME_FIRST].retained > 0)
+		primaries[gpu - RUNTIME_FIRST].retained--;
 	else
 		result = CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_unlock(&lock);
@@ -114,8 +113,8 @@ static CUresult get_state(CUdevice gpu, unsigned *flags, int *active)
 	if (!is_gpu(gpu))
 		return CUDA_ERROR_INVALID_DEVICE;
 	*flags = 0;
-	*active = !is_destroyed(&primaries[gpu - FIRST]) &&
-		  primaries[gpu - FIRST].primary;
+	*active = !is_destroyed(&primaries[gpu - RUNTIME_FIRST]) &&
+		  primaries[gpu - RUNTIME_FIRST].primary;
 	return CUDA_SUCCESS;
 }
 
@@ -159,7 +158,7 @@ static CUresult create(CUcontext *context, CUexecAffinityParam *affinity,
 	*context = calloc(1, sizeof(**context));
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	(*context)->gpu = gpu - FIRST;
+	(*context)->gpu = gpu - RUNTIME_FIRST;
 	return push(*context);
 }
 

@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include "tests/simulated/runtime.h"
 
+#define FABRIC_SUPPORTED 128 /* from CUDA 12.3 on in cuda.h */
+
 /* Memory that was made; it counts as used from then on. */
 struct handle {
 	size_t size;
@@ -61,17 +63,27 @@ static int is_whole(size_t bytes)
 static CUresult attribute(int *value, CUdevice_attribute which, CUdevice gpu)
 {
 	(void)gpu;
-	if (which != CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+	switch ((int)which) {
+	case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+	case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
+	case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+		*value = 1;
+		return CUDA_SUCCESS;
+	case FABRIC_SUPPORTED:
+		*value = 0;
+		return CUDA_SUCCESS;
+	default:
 		return CUDA_ERROR_INVALID_VALUE;
-	*value = 1;
-	return CUDA_SUCCESS;
+	}
 }
 
 static int is_memory_of_gpu(const CUmemAllocationProp *prop)
 {
 	return prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
 	       prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-	       prop->requestedHandleTypes == 0;
+	       (prop->requestedHandleTypes == 0 ||
+		prop->requestedHandleTypes ==
+			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
 
 static CUresult granularity(size_t *bytes, const CUmemAllocationProp *prop,
@@ -95,7 +107,7 @@ static CUresult reserve(CUdeviceptr *address, size_t size, size_t alignment,
 	if (!is_whole(size) || alignment > RUNTIME_UNIT ||
 	    (alignment & (alignment - 1)) || hint || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = GPU(space_reserve, size, &base);
+	result = GPU(space_reserve, size, 0, &base);
 	if (result == CUDA_SUCCESS)
 		*address = (CUdeviceptr)base;
 	return result;
@@ -246,13 +258,30 @@ static int is_mapped(CUdeviceptr address, size_t size)
 	return address >= end;
 }
 
+/* Each GPU once. */
+static int are_gpus(const CUmemAccessDesc *access, size_t count)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const CUmemLocation *location = &access[i].location;
+
+		const int gpu = location->id - RUNTIME_FIRST;
+
+		if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || gpu < 0 ||
+		    gpu >= RUNTIME_GPUS || seen >> gpu & 1 ||
+		    access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return 0;
+		seen |= 1u << gpu;
+	}
+	return seen != 0;
+}
+
 static CUresult allow(CUdeviceptr address, size_t size,
 		      const CUmemAccessDesc *access, size_t count)
 {
-	if (count != 1 || !is_whole(size) || address % RUNTIME_UNIT ||
-	    access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
-	    !is_mapped(address, size))
+	if (!are_gpus(access, count) || !is_whole(size) ||
+	    address % RUNTIME_UNIT || !is_mapped(address, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (mprotect((void *)address, size, PROT_READ | PROT_WRITE))
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -66,6 +66,9 @@ static struct {
 	const void *function;
 	int crowded;         /* no kernel fits */
 	int old;             /* the GPU has no virtual memory management */
+	int lacks;           /* an attribute */
+	CUmemAllocationProp prop; /* of the memory made last */
+	size_t allowed;           /* GPUs that may use it */
 	int driver;          /* its version; 0: 13.1 */
 	const void *unknown; /* the kernel that the driver cannot load */
 	size_t blocks_alive; /* of host memory */
@@ -133,6 +136,14 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
 	*count = DEVICES;
 	return call("cudaGetDeviceCount");
+}
+
+/* The last one reaches none. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int from, int to)
+{
+	CHECK(from != to && from < DEVICES && to == 1);
+	*can = from != DEVICES - 1;
+	return call("cudaDeviceCanAccessPeer");
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
@@ -586,8 +597,35 @@ static int is_device_memory(const CUmemLocation *location)
 	       (location->id == GPU + 1 || location->id == GPU + 2);
 }
 
-SPACE_FAKE(cuDeviceGetAttribute, which == VMM, *value = !fake.old, int *value,
-	   CUdevice_attribute which, CUdevice gpu)
+#define RDMA   CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
+#define EXPORT CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
+#define FABRIC 128 /* from CUDA 12.3 on in cuda.h */
+
+static int is_asked(int attribute)
+{
+	return attribute == VMM || attribute == RDMA || attribute == EXPORT ||
+	       attribute == FABRIC;
+}
+
+/* The GPU itself, then others, each once. */
+static int are_gpus(const CUmemAccessDesc *access, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const CUmemLocation *location = &access[i].location;
+
+		if (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+		    access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return 0;
+		for (size_t k = 0; k < i; k++)
+			if (access[k].location.id == location->id)
+				return 0;
+	}
+	return is_device_memory(&access[0].location);
+}
+
+SPACE_FAKE(cuDeviceGetAttribute, is_asked((int)which),
+	   *value = which == VMM ? !fake.old : (int)which != fake.lacks,
+	   int *value, CUdevice_attribute which, CUdevice gpu)
 SPACE_FAKE(cuMemGetAllocationGranularity,
 	   is_device_memory(&prop->location) &&
 		   option == CU_MEM_ALLOC_GRANULARITY_MINIMUM,
@@ -602,7 +640,7 @@ SPACE_FAKE(cuMemAddressFree, address == SPACE && !alive.mapped,
 SPACE_FAKE(cuMemCreate,
 	   is_device_memory(&prop->location) &&
 		   prop->type == CU_MEM_ALLOCATION_TYPE_PINNED && !flags,
-	   (*handle = size, alive.handles++),
+	   (*handle = size, alive.handles++, fake.prop = *prop),
 	   CUmemGenericAllocationHandle *handle, size_t size,
 	   const CUmemAllocationProp *prop, unsigned long long flags)
 SPACE_FAKE(cuMemRelease, alive.handles == 1, alive.handles--,
@@ -615,10 +653,10 @@ SPACE_FAKE(cuMemMap,
 	   unsigned long long flags)
 SPACE_FAKE(cuMemSetAccess,
 	   address == SPACE + UNIT && size == UNIT * alive.mapped &&
-		   count == 1 && is_device_memory(&access->location) &&
-		   access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-	   alive.allowed = alive.mapped, CUdeviceptr address, size_t size,
-	   const CUmemAccessDesc *access, size_t count)
+		   are_gpus(access, count),
+	   (alive.allowed = alive.mapped, fake.allowed = count),
+	   CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
+	   size_t count)
 SPACE_FAKE(cuMemUnmap, address == SPACE + UNIT && size == UNIT * alive.mapped,
 	   alive.mapped = alive.allowed = 0, CUdeviceptr address, size_t size)
 
@@ -1419,7 +1457,8 @@ static enum philox_status call_space(enum space_call which, void **base)
 {
 	switch (which) {
 	case RESERVE:
-		return device_space_reserve(device, 4 * UNIT, base);
+		return device_space_reserve_with(device, 4 * UNIT, SPACE_PEERS,
+						 base);
 	case MAP:
 		return device_space_map(device, *base, UNIT, 2 * UNIT);
 	case UNMAP:
@@ -1453,9 +1492,13 @@ static const struct {
 	{RESERVE, "cudaEventCreateWithFlags", 0},
 	{RESERVE, "cudaEventQuery", 0},
 	{RESERVE, "cudaEventDestroy", 0},
+	{RESERVE, "cuMemGetAllocationGranularity", 0},
 	{RESERVE, "cuMemAddressReserve", 0},
 	{MAP, "cudaEventQuery", 0},
 	{MAP, "cuMemCreate", 0},
+	{MAP, "cudaGetDeviceCount", 0},
+	{MAP, "cudaDeviceCanAccessPeer", 0},
+	{MAP, "cuDeviceGet", 0},
 	{MAP, "cuMemMap", 0},
 	{MAP, "cuMemSetAccess", 0},
 	{MAP, "cuMemRelease", 1},
@@ -1464,6 +1507,63 @@ static const struct {
 	{RELEASE, "cudaEventQuery", 0},
 	{RELEASE, "cuMemAddressFree", 0},
 };
+
+/* Memory that a space of a GPU with all traits has. */
+static void memory_is_as_the_space_wants_it(void)
+{
+	const unsigned all =
+		SPACE_RDMA | SPACE_EXPORT | SPACE_FABRIC | SPACE_PEERS;
+	void *base;
+
+	for (unsigned traits = 0; traits <= all; traits++) {
+		unsigned handles = 0;
+
+		begin("", cudaSuccess);
+		CHECK(device_space_reserve_with(device, 4 * UNIT, traits,
+						&base) == PHILOX_OK);
+		CHECK(has_done(RESERVE));
+		CHECK(call_space(MAP, &base) == PHILOX_OK);
+		CHECK(has_done(MAP));
+		handles |= traits & SPACE_EXPORT ? 1 : 0;
+		handles |= traits & SPACE_FABRIC ? 8 : 0;
+		CHECK((unsigned)fake.prop.requestedHandleTypes == handles);
+		CHECK(fake.prop.allocFlags.gpuDirectRDMACapable ==
+		      !!(traits & SPACE_RDMA));
+		CHECK(fake.allowed == (traits & SPACE_PEERS ? DEVICES - 1 : 1));
+		CHECK(call_space(UNMAP, &base) == PHILOX_OK);
+		CHECK(call_space(RELEASE, &base) == PHILOX_OK);
+		CHECK(has_done(RELEASE));
+	}
+}
+
+/* What a GPU lacks, or its driver does not know, is said before. */
+static void traits_that_a_gpu_lacks_are_refused(void)
+{
+	static const struct {
+		unsigned trait;
+		int attribute;
+		const char *what;
+	} rows[] = {{SPACE_RDMA, RDMA, "GPUDirect RDMA"},
+		    {SPACE_EXPORT, EXPORT, "file descriptors"},
+		    {SPACE_FABRIC, FABRIC, "fabric handles"}};
+	void *base = NULL;
+
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(i % 2 ? "cuDeviceGetAttribute" : "",
+		      cudaErrorInvalidValue);
+		fake.lacks = rows[i / 2].attribute;
+		CHECK(device_space_reserve_with(
+			      device, 4 * UNIT, rows[i / 2].trait | SPACE_PEERS,
+			      &base) == PHILOX_ERROR_UNSUPPORTED);
+		CHECK(strstr(philox_error_message(), rows[i / 2].what));
+		CHECK(!base && has_done(RELEASE));
+	}
+	begin("", cudaSuccess);
+	fake.lacks = RDMA;
+	CHECK(device_space_reserve_with(device, 4 * UNIT, SPACE_EXPORT,
+					&base) == PHILOX_OK);
+	CHECK(device_space_release(device, base) == PHILOX_OK);
+}
 
 /* A call of CUDA that fails leaves all as it was; then the call can be made. */
 static void fail_once(size_t step, enum space_call which, void **base)
@@ -1656,6 +1756,8 @@ static void (*const promises[])(void) = {
 	heads_are_chosen_by_size,
 	heads_are_as_wide_as_their_cells,
 	a_space_that_fails_is_as_it_was,
+	memory_is_as_the_space_wants_it,
+	traits_that_a_gpu_lacks_are_refused,
 	wrong_calls_of_spaces_do_not_reach_the_driver,
 	spaces_are_not_touched_in_captures,
 	a_driver_may_have_no_spaces,

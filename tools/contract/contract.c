@@ -139,13 +139,19 @@ enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
 	return status ? status : keep(c, THING_MAPPED, *host);
 }
 
+enum philox_status contract_reserve_with(struct contract *c, size_t bytes,
+					 unsigned traits, char **base)
+{
+	enum philox_status status = device_space_reserve_with(
+		c->device, bytes, traits, (void **)base);
+
+	return status ? status : keep(c, THING_SPACE, *base);
+}
+
 enum philox_status contract_reserve(struct contract *c, size_t bytes,
 				    char **base)
 {
-	enum philox_status status =
-		device_space_reserve(c->device, bytes, (void **)base);
-
-	return status ? status : keep(c, THING_SPACE, *base);
+	return contract_reserve_with(c, bytes, 0, base);
 }
 
 enum philox_status contract_map(struct contract *c, char *base, size_t offset,

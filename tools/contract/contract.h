@@ -165,6 +165,8 @@ enum philox_status contract_memory(struct contract *c, size_t size,
 				   void **memory);
 enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
 				   void **mapped);
+enum philox_status contract_reserve_with(struct contract *c, size_t bytes,
+					 unsigned traits, char **base);
 enum philox_status contract_reserve(struct contract *c, size_t bytes,
 				    char **base);
 enum philox_status contract_map(struct contract *c, char *base, size_t offset,

@@ -54,15 +54,18 @@ static void read_version(struct reader *reader)
 static void check_flags(struct reader *reader, const struct snapshot *snapshot,
 			int expandable)
 {
+	const uint32_t only_expandable = PHILOX_POOL_UNMAP | PHILOX_POOL_RDMA |
+					 PHILOX_POOL_EXPORT |
+					 PHILOX_POOL_FABRIC | PHILOX_POOL_PEERS;
 	const uint32_t known = PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT |
 			       PHILOX_POOL_GUARDS | PHILOX_POOL_FILL |
-			       PHILOX_POOL_UNMAP;
+			       only_expandable;
 
 	if (snapshot->flags & ~known)
 		reader_refuse(reader, "flags %" PRIu32 " are not known",
 			      snapshot->flags);
 	if (!(snapshot->flags & PHILOX_POOL_EXPANDABLE) != !expandable ||
-	    (snapshot->flags & PHILOX_POOL_UNMAP && !expandable))
+	    (snapshot->flags & only_expandable && !expandable))
 		reader_refuse(reader, "flags %" PRIu32 " are not those of %s",
 			      snapshot->flags,
 			      expandable ? "an expandable pool"

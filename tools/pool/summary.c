@@ -179,10 +179,10 @@ static const struct {
 	uint32_t flag;
 	const char *name;
 } flags[] = {
-	{PHILOX_POOL_STRICT, "strict"},
-	{PHILOX_POOL_GUARDS, "zones"},
-	{PHILOX_POOL_FILL, "fill"},
-	{PHILOX_POOL_UNMAP, "unmap"},
+	{PHILOX_POOL_STRICT, "strict"}, {PHILOX_POOL_GUARDS, "zones"},
+	{PHILOX_POOL_FILL, "fill"},     {PHILOX_POOL_UNMAP, "unmap"},
+	{PHILOX_POOL_RDMA, "rdma"},     {PHILOX_POOL_EXPORT, "export"},
+	{PHILOX_POOL_FABRIC, "fabric"}, {PHILOX_POOL_PEERS, "peers"},
 };
 
 #define N_FLAGS (sizeof(flags) / sizeof(flags[0]))

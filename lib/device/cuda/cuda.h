@@ -93,6 +93,8 @@ void cuda_context_leave(const struct cuda_context *context, int pushed);
 	X(allow, cuMemSetAccess, 10020)               \
 	X(unmap, cuMemUnmap, 10020)
 
+#define SPACE_PEERS_MAX 63 /* GPUs beside this one that get access */
+
 struct cuda_spaces {
 #define SPACE_MEMBER(member, name, version) PFN_##name##_v##version member;
 	SPACE_DRIVER_LIST(SPACE_MEMBER)

@@ -13,6 +13,7 @@
  * event, comes first: it gives the contract's answer.
  */
 #include <stdio.h>
+#include <string.h>
 #include "lib/device/cuda/cuda.h"
 #include "lib/base/base.h"
 
@@ -63,14 +64,37 @@ int cuda_is_memory(struct philox_device *device, const void *address)
 
 /* --- what there is -------------------------------------------------------- */
 
-/* Memory of the GPU, for this process alone. */
-static CUmemAllocationProp properties(const struct cuda_device *cuda)
+/* Those of CUDA 12.3, by the numbers that they have in its headers. */
+#define HANDLE_FABRIC ((CUmemAllocationHandleType)8)
+#define HAS_FABRIC    ((CUdevice_attribute)128)
+
+static CUmemLocation location_of(CUdevice gpu)
 {
-	return (CUmemAllocationProp){
-		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
-			     .id = cuda->context.gpu},
-	};
+	CUmemLocation location;
+
+	memset(&location, 0, sizeof(location));
+	location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	location.id = gpu;
+	return location;
+}
+
+/* Memory of the GPU; without traits it is for this process and GPU alone. */
+static CUmemAllocationProp properties(const struct cuda_device *cuda,
+				      unsigned traits)
+{
+	CUmemAllocationProp prop;
+	unsigned handles = 0;
+
+	if (traits & SPACE_EXPORT)
+		handles |= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	if (traits & SPACE_FABRIC)
+		handles |= HANDLE_FABRIC;
+	memset(&prop, 0, sizeof(prop));
+	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop.location = location_of(cuda->context.gpu);
+	prop.requestedHandleTypes = (CUmemAllocationHandleType)handles;
+	prop.allocFlags.gpuDirectRDMACapable = (traits & SPACE_RDMA) != 0;
+	return prop;
 }
 
 static int find_functions(struct cuda_spaces *spaces)
@@ -92,7 +116,7 @@ static void ask_gpu(struct cuda_device *cuda)
 {
 	const CUdevice_attribute manages =
 		CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
-	const CUmemAllocationProp prop = properties(cuda);
+	const CUmemAllocationProp prop = properties(cuda, 0);
 	struct cuda_spaces *spaces = &cuda->spaces;
 	struct philox_device *device = &cuda->base;
 	size_t *unit = &spaces->records.granularity;
@@ -186,21 +210,96 @@ enum philox_status cuda_space_granularity(struct philox_device *device,
 	return status;
 }
 
+/* --- traits --------------------------------------------------------------- */
+
+static enum philox_status check_trait(struct philox_device *device,
+				      CUdevice_attribute which,
+				      const char *what)
+{
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	int has = 0;
+	enum philox_status status =
+		ON_DRIVER(device, "cuDeviceGetAttribute", attribute, &has,
+			  which, cuda->context.gpu);
+
+	/* a driver that does not know the attribute has not what it is of */
+	if (status == PHILOX_ERROR_INVALID)
+		has = 0;
+	else if (status != PHILOX_OK)
+		return status;
+	return has ? PHILOX_OK
+		   : status_set(PHILOX_ERROR_UNSUPPORTED,
+				"space_reserve: device %s has no memory for %s",
+				device->name, what);
+}
+
+/* Memory with the traits must come in the units of other memory. */
+static enum philox_status check_unit(struct philox_device *device,
+				     unsigned traits)
+{
+	const CUmemAllocationProp prop =
+		properties((const struct cuda_device *)device, traits);
+	const size_t needed = spaces_of(device)->records.granularity;
+	size_t unit = 1;
+	enum philox_status status =
+		ON_DRIVER(device, "cuMemGetAllocationGranularity", unit, &unit,
+			  &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+
+	if (status != PHILOX_OK || needed % unit == 0)
+		return status;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "space_reserve: memory that is to be shared comes in "
+			  "units of %zu bytes, not of %zu",
+			  unit, needed);
+}
+
+static enum philox_status check_traits(struct philox_device *device,
+				       unsigned traits)
+{
+	static const struct {
+		unsigned trait;
+		CUdevice_attribute attribute;
+		const char *what;
+	} rows[] = {
+		{SPACE_RDMA,
+		 CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+		 "GPUDirect RDMA"},
+		{SPACE_EXPORT,
+		 CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+		 "export by file descriptors"},
+		{SPACE_FABRIC, HAS_FABRIC, "export by fabric handles"},
+	};
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (status == PHILOX_OK && traits & rows[i].trait)
+			status = check_trait(device, rows[i].attribute,
+					     rows[i].what);
+	return status == PHILOX_OK && traits ? check_unit(device, traits)
+					     : status;
+}
+
 /* --- spaces --------------------------------------------------------------- */
 
 static enum philox_status reserve_space(struct philox_device *device,
-					size_t bytes, void **base)
+					size_t bytes, unsigned traits,
+					void **base)
 {
 	struct spaces *records = &spaces_of(device)->records;
 	enum philox_status status = spaces_may_reserve(records, bytes);
 	CUdeviceptr address;
+	struct space *space;
 
+	if (status == PHILOX_OK)
+		status = check_traits(device, traits);
 	if (status == PHILOX_OK)
 		status = ON_DRIVER(device, "cuMemAddressReserve", reserve,
 				   &address, bytes, records->granularity, 0, 0);
 	if (status != PHILOX_OK)
 		return status;
-	if (spaces_add(records, (void *)address, bytes)) {
+	space = spaces_add(records, (void *)address, bytes);
+	if (space) {
+		space->traits = traits;
 		*base = (void *)address;
 		return PHILOX_OK;
 	}
@@ -210,13 +309,14 @@ static enum philox_status reserve_space(struct philox_device *device,
 }
 
 enum philox_status cuda_space_reserve(struct philox_device *device,
-				      size_t bytes, void **base)
+				      size_t bytes, unsigned traits,
+				      void **base)
 {
 	enum philox_status status = begin_unsafe(device, "space_reserve");
 
 	if (status != PHILOX_OK)
 		return status;
-	return end_unsafe(device, reserve_space(device, bytes, base));
+	return end_unsafe(device, reserve_space(device, bytes, traits, base));
 }
 
 static enum philox_status release_space(struct philox_device *device,
@@ -254,20 +354,71 @@ static void take_back(struct philox_device *device, CUdeviceptr address,
 	status_restore(&kept);
 }
 
+static CUmemAccessDesc access_of(CUdevice gpu)
+{
+	CUmemAccessDesc access;
+
+	memset(&access, 0, sizeof(access));
+	access.location = location_of(gpu);
+	access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return access;
+}
+
+/* A GPU that can reach this one. */
+static enum philox_status add_peer(struct philox_device *device, int index,
+				   CUmemAccessDesc access[], size_t *n)
+{
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	int can = 0;
+	CUdevice gpu;
+	enum philox_status status =
+		ON(device, cudaDeviceCanAccessPeer, &can, index, cuda->index);
+
+	if (status != PHILOX_OK || !can)
+		return status;
+	status = ON_AS(device, "cuDeviceGet",
+		       (cudaError_t)cuda->context.find(&gpu, index));
+	if (status == PHILOX_OK)
+		access[(*n)++] = access_of(gpu);
+	return status;
+}
+
+/* The GPU, and with that trait those that can reach it; how many. */
+static enum philox_status list_access(struct philox_device *device,
+				      unsigned traits, CUmemAccessDesc access[],
+				      size_t *n)
+{
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	enum philox_status status = PHILOX_OK;
+	int count = 0;
+
+	access[0] = access_of(cuda->context.gpu);
+	*n = 1;
+	if (traits & SPACE_PEERS)
+		status = ON(device, cudaGetDeviceCount, &count);
+	for (int i = 0; i < count; i++)
+		if (status == PHILOX_OK && i != cuda->index &&
+		    *n <= SPACE_PEERS_MAX)
+			status = add_peer(device, i, access, n);
+	return status;
+}
+
 static enum philox_status map_handle(struct philox_device *device,
 				     CUmemGenericAllocationHandle handle,
-				     CUdeviceptr address, size_t bytes)
+				     CUdeviceptr address, size_t bytes,
+				     unsigned traits)
 {
-	const CUmemAccessDesc access = {
-		.location = properties((struct cuda_device *)device).location,
-		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	enum philox_status status = ON_DRIVER(device, "cuMemMap", map, address,
-					      bytes, 0, handle, 0);
+	CUmemAccessDesc access[1 + SPACE_PEERS_MAX];
+	size_t n;
+	enum philox_status status = list_access(device, traits, access, &n);
 
+	if (status == PHILOX_OK)
+		status = ON_DRIVER(device, "cuMemMap", map, address, bytes, 0,
+				   handle, 0);
 	if (status != PHILOX_OK)
 		return status;
 	status = ON_DRIVER(device, "cuMemSetAccess", allow, address, bytes,
-			   &access, 1);
+			   access, n);
 	if (status != PHILOX_OK)
 		take_back(device, address, bytes);
 	return status;
@@ -279,10 +430,11 @@ static enum philox_status map_handle(struct philox_device *device,
  * cuMemRelease). So unmapping is all that gives it back.
  */
 static enum philox_status map_memory(struct philox_device *device,
-				     CUdeviceptr address, size_t bytes)
+				     CUdeviceptr address, size_t bytes,
+				     unsigned traits)
 {
 	const CUmemAllocationProp prop =
-		properties((struct cuda_device *)device);
+		properties((struct cuda_device *)device, traits);
 	CUmemGenericAllocationHandle handle;
 	enum philox_status status, dropped;
 	struct status_message kept;
@@ -291,7 +443,7 @@ static enum philox_status map_memory(struct philox_device *device,
 			   0);
 	if (status != PHILOX_OK)
 		return status;
-	status = map_handle(device, handle, address, bytes);
+	status = map_handle(device, handle, address, bytes, traits);
 	kept = status_kept();
 	dropped = ON_DRIVER(device, "cuMemRelease", drop, handle);
 	if (status != PHILOX_OK)
@@ -309,7 +461,8 @@ static enum philox_status map_extent(struct philox_device *device, void *base,
 						   base, offset, bytes, &space);
 
 	if (status == PHILOX_OK)
-		status = map_memory(device, (CUdeviceptr)base + offset, bytes);
+		status = map_memory(device, (CUdeviceptr)base + offset, bytes,
+				    space->traits);
 	if (status == PHILOX_OK)
 		space_add_extent(space, offset, bytes);
 	return status;

@@ -59,12 +59,24 @@ static enum philox_status reserve_space(struct host_device *device,
 			  "space_reserve: no addresses for %zu bytes", bytes);
 }
 
+/* Memory of the process that all devices of this host may reach as it is. */
+static enum philox_status check_traits(unsigned traits)
+{
+	if (!(traits & (SPACE_EXPORT | SPACE_FABRIC)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "space_reserve: memory of a host device has no "
+			  "handles for export");
+}
+
 enum philox_status host_space_reserve(struct philox_device *base, size_t bytes,
-				      void **space)
+				      unsigned traits, void **space)
 {
 	struct host_device *device = host_enter(base);
 	enum philox_status status = host_unsafe(device, "space_reserve");
 
+	if (status == PHILOX_OK)
+		status = check_traits(traits);
 	if (status == PHILOX_OK)
 		status = reserve_space(device, bytes, space);
 	return host_leave(device, status);

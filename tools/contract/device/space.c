@@ -93,6 +93,31 @@ static void extents_are_memory(struct contract *c)
 	EXPECT_BYTES(at.stream, at.base + unit, 1, unit);
 }
 
+/* Memory for others is memory, or the device says which it lacks. */
+static void memory_for_others_is_memory(struct contract *c)
+{
+	static const unsigned traits[] = {SPACE_RDMA, SPACE_EXPORT,
+					  SPACE_FABRIC, SPACE_PEERS,
+					  SPACE_RDMA | SPACE_PEERS};
+	struct site at;
+
+	EXPECT_PART(make_site(c, 1, &at));
+	for (size_t i = 0; i < sizeof(traits) / sizeof(traits[0]); i++) {
+		enum philox_status status = contract_reserve_with(
+			c, 2 * at.unit, traits[i], &at.base);
+
+		if (status == PHILOX_ERROR_UNSUPPORTED) {
+			EXPECT(strstr(philox_error_message(), "memory"));
+			continue;
+		}
+		EXPECT_OK(status);
+		EXPECT_OK(contract_map(c, at.base, at.unit, at.unit));
+		EXPECT_OK(contract_set(c, at.base + at.unit, 3, at.unit,
+				       at.stream));
+		EXPECT_BYTES(at.stream, at.base + at.unit, 3, at.unit);
+	}
+}
+
 static enum philox_status draw_to(struct contract *c, const struct site *at,
 				  size_t offset, size_t bytes)
 {
@@ -335,6 +360,7 @@ const struct contract_check contract_space[] = {
 	{"memory is counted", .run = memory_is_counted},
 	{"memory has a limit", .run = memory_has_a_limit},
 	{"what is mapped in a space is memory", .run = extents_are_memory},
+	{"memory for others is memory", .run = memory_for_others_is_memory},
 	{"arrays reach from extent to extent",
 	 .run = arrays_reach_from_extent_to_extent},
 	{"arrays end where the mapping does",
