@@ -83,11 +83,11 @@ enum philox_status philox_context_check(struct philox_context *context,
 
 /*
  * The graph's lock comes before the context's, which is held, so it is only
- * tried. Its holder is launching, or about to.
+ * tried. Its holder is launching, or about to: that is `held`.
  */
-static enum philox_status check_launch(struct philox_graph *graph)
+static enum philox_status check_launch(struct philox_graph *graph, int held)
 {
-	int open = 1;
+	int open = held;
 
 	if (!pthread_mutex_trylock(&graph->lock)) {
 		open = graph->open != NULL;
@@ -108,6 +108,15 @@ static enum philox_status check_captures(const struct capture *capture,
 	return status;
 }
 
+static enum philox_status check_own(const struct graph_context *graphs,
+				    enum philox_status status)
+{
+	if (status != PHILOX_OK || !graphs->own_begun)
+		return status;
+	return status_set(PHILOX_ERROR_BUSY,
+			  "a capture that philox began is under way");
+}
+
 enum philox_status check_quiet(struct philox_context *context)
 {
 	const struct graph_context *graphs = context->graphs;
@@ -115,12 +124,24 @@ enum philox_status check_quiet(struct philox_context *context)
 
 	for (struct philox_graph *graph = graphs->graphs;
 	     status == PHILOX_OK && graph; graph = graph->next)
-		status = check_launch(graph);
+		status = check_launch(graph, 1);
 	status = check_captures(graphs->sealed, status);
 	status = check_captures(graphs->captures, status);
-	if (status == PHILOX_OK && graphs->own_begun)
-		status = status_set(PHILOX_ERROR_BUSY,
-				    "a capture that philox began is under "
-				    "way");
+	status = check_own(graphs, status);
 	return status == PHILOX_OK ? pools_quiet(context->graphs) : status;
+}
+
+/* A launch that another thread is in comes before this call, or after it. */
+enum philox_status check_still(struct philox_context *context)
+{
+	const struct graph_context *graphs = context->graphs;
+	enum philox_status status = PHILOX_OK;
+
+	for (struct philox_graph *graph = graphs->graphs;
+	     status == PHILOX_OK && graph; graph = graph->next)
+		status = check_launch(graph, 0);
+	for (const struct capture *capture = graphs->captures;
+	     status == PHILOX_OK && capture; capture = capture->next)
+		status = capture_is_over(capture);
+	return check_own(graphs, status);
 }

@@ -10,7 +10,8 @@
 
 struct philox_context;
 
-/* The hook `quiet`: see lib/state/state.h. */
+/* The hooks `quiet` and `still`: see lib/state/state.h. */
 enum philox_status check_quiet(struct philox_context *context);
+enum philox_status check_still(struct philox_context *context);
 
 #endif

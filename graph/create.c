@@ -81,6 +81,7 @@ static const struct context_hooks hooks = {
 	.set = passes_set,
 	.here = own_here,
 	.quiet = check_quiet,
+	.still = check_still,
 	.admit = callback_admit,
 	.ended = callback_pass_ended,
 	.noted = passes_noted,

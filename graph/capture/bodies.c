@@ -27,7 +27,7 @@ uint32_t bodies_find(const struct capture *capture, uint64_t id)
 	return CAPTURED_NO_BODY;
 }
 
-static uint32_t body_around(const struct capture *capture, uint32_t body)
+uint32_t bodies_around(const struct capture *capture, uint32_t body)
 {
 	return capture->nodes[capture->bodies[body].node].around;
 }
@@ -35,13 +35,13 @@ static uint32_t body_around(const struct capture *capture, uint32_t body)
 int bodies_hold(const struct capture *capture, uint32_t outer, uint32_t body)
 {
 	while (body != outer && body != CAPTURED_NO_BODY)
-		body = body_around(capture, body);
+		body = bodies_around(capture, body);
 	return body == outer;
 }
 
 int bodies_repeat(const struct capture *capture, uint32_t body)
 {
-	for (; body != CAPTURED_NO_BODY; body = body_around(capture, body))
+	for (; body != CAPTURED_NO_BODY; body = bodies_around(capture, body))
 		if (capture->nodes[capture->bodies[body].node].kind ==
 		    PHILOX_CONDITIONAL_WHILE)
 			return 1;
@@ -51,7 +51,7 @@ int bodies_repeat(const struct capture *capture, uint32_t body)
 uint32_t bodies_common(const struct capture *capture, uint32_t a, uint32_t b)
 {
 	while (!bodies_hold(capture, a, b))
-		a = body_around(capture, a);
+		a = bodies_around(capture, a);
 	return a;
 }
 

@@ -187,6 +187,23 @@ enum philox_status capture_get(struct graph_context *graphs,
 
 /* --- the order of nodes --------------------------------------------------- */
 
+/* What a body waits for: the kernels of bodies around it, and the head. */
+static enum philox_status raise_around(struct capture *capture, uint32_t body,
+				       philox_stream stream)
+{
+	struct philox_device *device = capture_device(capture);
+	enum philox_status status = PHILOX_OK;
+
+	body = bodies_around(capture, body);
+	for (; status == PHILOX_OK && body != CAPTURED_NO_BODY;
+	     body = bodies_around(capture, body))
+		status = depend_raise(device, &capture->bodies[body].first,
+				      stream);
+	return status == PHILOX_OK
+		       ? depend_raise(device, &capture->first, stream)
+		       : status;
+}
+
 enum philox_status capture_depend(struct capture *capture, uint64_t id,
 				  philox_stream stream,
 				  const struct capture_tips *tips)
@@ -203,7 +220,7 @@ enum philox_status capture_depend(struct capture *capture, uint64_t id,
 		status = device_capture_tips(device, stream, asked.nodes,
 					     &asked.n);
 	if (status == PHILOX_OK && body != CAPTURED_NO_BODY)
-		status = depend_raise(device, &capture->first, stream);
+		status = raise_around(capture, body, stream);
 	if (status != PHILOX_OK)
 		return status;
 	return depend_on(device, first, stream, tips ? tips : &asked);
@@ -413,19 +430,26 @@ enum philox_status capture_seal_end(struct capture *capture,
 	return status == PHILOX_OK ? bodies_seal(capture) : status;
 }
 
-enum philox_status capture_quiet(const struct capture *capture)
+enum philox_status capture_is_over(const struct capture *capture)
 {
 	char regions[192];
 
 	if (capture->graph || capture->dropped ||
 	    lifeline_is_gone(capture->lifeline))
-		return report_none(capture);
+		return PHILOX_OK;
 	report_regions(capture, regions, sizeof(regions));
 	return status_set(PHILOX_ERROR_BUSY,
 			  "capture %" PRIu64
 			  " (regions: %s) is under way: make a "
 			  "graph of it or drop it",
 			  capture->id, regions);
+}
+
+enum philox_status capture_quiet(const struct capture *capture)
+{
+	enum philox_status status = capture_is_over(capture);
+
+	return status == PHILOX_OK ? report_none(capture) : status;
 }
 
 /* --- lifeline: whether a native graph is still there ---------------------- */

@@ -92,7 +92,7 @@ enum philox_status depend_add(struct philox_device *device,
 
 /* depend_set() changes the kernel's arguments; its priority stays. */
 enum philox_status depend_set(struct philox_device *device,
-			      const struct first_node *first,
+			      struct first_node *first,
 			      const struct kernel_call *call);
 
 /* depend_raise() gives it the priority of a stream that draws, if higher. */
@@ -573,7 +573,8 @@ enum philox_status capture_get(struct graph_context *graphs,
 /*
  * capture_depend() makes what the stream records next come after the
  * head or, in the body whose capture has that id, after the body's kernel, by
- * an edge unless it does so anyway. The tips are what the stream has said in
+ * an edge unless it does so anyway; that kernel, those of the bodies around it
+ * and the head have at least the stream's priority then. The tips are what the stream has said in
  * this call, or NULL: then it is asked.
  */
 enum philox_status capture_depend(struct capture *capture, uint64_t id,
@@ -595,6 +596,9 @@ enum philox_status capture_check_sealing(const struct capture *capture);
 enum philox_status capture_seal_begin(struct capture *capture);
 enum philox_status capture_seal_end(struct capture *capture,
 				    enum philox_status status);
+
+/* capture_is_over() gives ERROR_BUSY while a capture is recorded. */
+enum philox_status capture_is_over(const struct capture *capture);
 
 /*
  * capture_quiet() tells why a context with this capture cannot be saved:
@@ -760,6 +764,12 @@ void cells_free_all(struct graph_context *graphs);
  * CAPTURED_NO_BODY if none of this capture has.
  */
 uint32_t bodies_find(const struct capture *capture, uint64_t id);
+
+/*
+ * bodies_around() returns the body that a body's node is in, or
+ * CAPTURED_NO_BODY.
+ */
+uint32_t bodies_around(const struct capture *capture, uint32_t body);
 
 /*
  * bodies_hold() is 1 if a body is `outer` or anywhere within it; every body is

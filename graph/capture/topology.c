@@ -233,16 +233,18 @@ static int is_before_first(struct philox_device *device,
 }
 
 enum philox_status depend_set(struct philox_device *device,
-			      const struct first_node *first,
+			      struct first_node *first,
 			      const struct kernel_call *call)
 {
 	enum philox_status status =
 		device_graph_set_kernel(device, first->node, call);
 
-	return status == PHILOX_OK && first->priority
-		       ? device_node_priority(device, first->node,
-					      first->priority)
-		       : status;
+	if (status != PHILOX_OK || !first->priority)
+		return status;
+	status = device_node_priority(device, first->node, first->priority);
+	if (status != PHILOX_OK)
+		first->priority = 0;
+	return status;
 }
 
 enum philox_status depend_raise(struct philox_device *device,

@@ -183,8 +183,12 @@ static enum philox_status claim_use(struct philox_graph *graph, uint32_t index,
 	status = region_check_life(captured->region, captured->life);
 	if (status != PHILOX_OK || hold->kind == HOLD_NOTHING)
 		return status;
-	if (hold->kind != HOLD_BACKWARD)
-		return hold_forward(hold, state);
+	if (hold->kind != HOLD_BACKWARD) {
+		status = hold_forward(hold, state);
+		if (status == PHILOX_OK)
+			hold_tell(hold);
+		return status;
+	}
 	status = hold_backward(hold, use->ticket, state);
 	if (status == PHILOX_OK && captured->known.size)
 		graph->message.args->states[captured->known_slot] =

@@ -249,8 +249,9 @@ PHILOX_API enum philox_status philox_rng_fill(
  *   fill     what is drawn, and where it goes: memory that the host can access;
  *            arrays must not overlap unless in == out
  *   threads  how many threads may share the work, at least 1: the caller's, and
- *            others that end before the call does, where an array has a MiB for
- *            each; fills with a layout use the caller's alone
+ *            others that end before the call does, at most 256 and where the
+ *            output has a MiB for each; fills with a layout use the caller's
+ *            alone
  *
  * The numbers are those of philox_rng_fill() on any device, and do not depend
  * on `threads`. There is no device, stream or lock: calls of several threads

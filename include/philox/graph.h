@@ -163,10 +163,12 @@ enum philox_instantiate {
  *   context   the context
  *   flags     the sum of some of enum philox_instantiate; 0 at first
  *
- * With priorities or without, in captures of ours and of others, the head and
- * the kernels of bodies have the highest priority of the streams that draw in
- * their capture: so no stream waits for a kernel of a lower one. Host devices
- * have no priorities, and no allocations in graphs.
+ * The flags are read when a capture ends. With them or without, in captures of
+ * ours and of others, the head and the kernels of bodies have the highest
+ * priority of the streams that draw after them, so that none waits for one of
+ * these with a lower priority. A kernel that sets a condition is recorded on a
+ * stream of yours, and has its priority. Host devices have no priorities, and
+ * no allocations in graphs.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -206,8 +206,8 @@ PHILOX_API enum philox_status philox_mesh_from_environment(
  *   mesh     copied, names included
  *
  * Another mesh may replace it until the first pass of a region begins. A pass
- * counts whether it is eager or captured, and however it ends; one that fails
- * to begin does not. Regions may be there already: those that differ get the
+ * counts whether it is eager, captured or reserved (philox_context_reserve()),
+ * and however it ends; one that fails to begin does not. Regions may be there already: those that differ get the
  * numbers of the place, as if they were made afterwards. A text that was loaded
  * is of a place, and counts as a pass, with regions or without. Generators and
  * tables of rows may be used before, since no place changes them.
@@ -215,11 +215,12 @@ PHILOX_API enum philox_status philox_mesh_from_environment(
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
  *   PHILOX_ERROR_INVALID  what philox_mesh_check() refuses; a region differs
- *                         along an axis that the mesh lacks, unless that has
- *                         none; the message names the region
+ *                         along an axis that the mesh lacks, unless the mesh
+ *                         has no axes; the message names the region
  *   PHILOX_ERROR_STATE    a pass has begun, even if its region was destroyed
  *                         since; the message names the region. Or a text was
  *                         loaded
+ *   PHILOX_ERROR_BUSY     philox_context_agree() is under way
  *   PHILOX_ERROR_MEMORY
  * During capture: legal, until a pass of the context is in the capture.
  * Threads: any, at any time.

@@ -272,13 +272,15 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
  */
 struct philox_reserve_desc {
 	size_t size; /* sizeof(this struct) */
-	/* of the context; one that is there k times gets k forwards */
+	/* of the context; one that is there k times gets k forwards, or with
+	 * PHILOX_PASS_WARMUP the numbers of one k times */
 	struct philox_region *const *regions;
 	const uint32_t *limits; /* iterations of each, at least 1; NULL: 1 */
 	size_t n_regions;
 	struct philox_state *states; /* NULL: not wanted, with tickets only */
 	size_t n_states; /* that are written: the sum of cells; 0 without */
-	struct philox_ticket *tickets; /* n_regions; NULL: with flags only */
+	struct philox_ticket *tickets; /* n_regions; with flags NULL, or zero
+					  tickets are written */
 	uint32_t flags;    /* 0, PHILOX_PASS_INFERENCE or PHILOX_PASS_WARMUP */
 	uint32_t reserved; /* 0 */
 };

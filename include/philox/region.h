@@ -184,8 +184,8 @@ PHILOX_API enum philox_status philox_region_pending_count(
  *
  * All tickets stay, with their states and their saved contexts. Graphs that
  * have passes of the region use the new room from their next launch on. Memory
- * for all of it is allocated now: the room never grows by itself, and never
- * becomes smaller. It changes no numbers, and is in no text: a load needs
+ * for all of it is allocated now: while the region lives the room never grows by
+ * itself, and never becomes smaller. It changes no numbers, and is in no text: a load needs
  * enough room for the tickets of the text, however the context got it.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
@@ -193,11 +193,11 @@ PHILOX_API enum philox_status philox_region_pending_count(
  *   PHILOX_ERROR_INVALID   region is NULL; pending is below what it is, or
  *                          above 2^28
  *   PHILOX_ERROR_STALE     the region was destroyed
- *   PHILOX_ERROR_STATE     a pass of the region is open that has a ticket, or
- *                          its generator to itself; or in the context a capture
- *                          neither became a graph nor was dropped, a graph is
- *                          between prologue and epilogue, or a launch without
- *                          philox is not reported yet. The message says which
+ *   PHILOX_ERROR_STATE     a pass of the region is open (with INFERENCE or
+ *                          WARMUP only if the region is SHARED); or in the
+ *                          context a capture neither became a graph nor was
+ *                          dropped, or a graph is between prologue and
+ *                          epilogue. The message says which
  *   PHILOX_ERROR_MEMORY
  * During capture: not legal, if the capture has a pass of the context or
  * philox_capture_begin() or a runner began it: PHILOX_ERROR_STATE, and the

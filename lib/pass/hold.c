@@ -101,10 +101,14 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	*state = *next_state(region);
 	if (hold->kind != HOLD_WARMUP)
 		next_state(region)->offset += reserved_by(hold);
-	if (!(region->flags & PHILOX_REGION_SHARED))
-		generator_tell_back(region);
 	keep_off(hold, region);
 	return PHILOX_OK;
+}
+
+void hold_tell(const struct hold *hold)
+{
+	if (!(hold->region->flags & PHILOX_REGION_SHARED))
+		generator_tell_back(hold->region);
 }
 
 /* --- backwards ------------------------------------------------------------ */

@@ -217,6 +217,8 @@ static enum philox_status take_hold(struct philox_pass *pass, struct hold *hold)
 		return status;
 	}
 	status = hold_forward(hold, &pass->state);
+	if (status == PHILOX_OK)
+		hold_tell(hold);
 	if (status == PHILOX_OK && hold->kind == HOLD_FORWARD)
 		pass->ticket =
 			(struct philox_ticket){pass->region->key, hold->serial};

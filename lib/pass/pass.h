@@ -54,6 +54,9 @@ enum hold_kind hold_kind(unsigned flags);
  */
 enum philox_status hold_forward(struct hold *hold, struct philox_state *state);
 
+/* hold_tell() warns, once the forward is there, of numbers that may surprise. */
+void hold_tell(const struct hold *hold);
+
 /*
  * hold_backward() takes a hold that reads a ticket and writes the state to draw
  * from, and how many iterations there are. Errors: those of ticket_check() and

@@ -196,6 +196,8 @@ static struct philox_pass take_one(const struct philox_reserve_desc *reserve,
 				   .iterations = hold.iterations};
 
 	hold_forward(&hold, &pass.state);
+	hold_tell(&hold);
+	context_settle(hold.region->context, hold.region);
 	if (hold.kind == HOLD_FORWARD)
 		pass.ticket =
 			(struct philox_ticket){hold.region->key, hold.serial};

@@ -338,10 +338,14 @@ enum philox_status philox_context_agree(
 	asking.user = user;
 	context_lock(context);
 	asking.mesh = context->mesh;
-	context_unlock(context);
 	asking.world = mesh_world(&asking.mesh);
+	context->comparing += asking.world > 1;
+	context_unlock(context);
 	if (asking.world == 1)
 		return PHILOX_OK;
 	status = ask_with_memory(&asking);
+	context_lock(context);
+	context->comparing--;
+	context_unlock(context);
 	return context_report(context, status, NULL);
 }

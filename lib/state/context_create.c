@@ -69,14 +69,18 @@ static enum philox_status check_unsettled(const struct philox_context *context)
 {
 	if (context->drawn)
 		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s' had begun a pass before the "
-				  "context's mesh was set",
+				  "region '%s' has begun a pass: the context's "
+				  "mesh cannot change any more",
 				  context->drawn->name);
 	if (context->took_text)
 		return status_set(PHILOX_ERROR_STATE,
-				  "a text was loaded before the context's mesh "
-				  "was set: it is of the place that the "
-				  "context had");
+				  "a text was loaded, of the place that the "
+				  "context had: its mesh cannot change any "
+				  "more");
+	if (context->comparing)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "the context is being compared with other "
+				  "ranks, by its mesh");
 	return PHILOX_OK;
 }
 

@@ -455,7 +455,7 @@ static enum philox_status check_still(const struct philox_region *region)
 	enum philox_status status = region_check_quiet(region);
 
 	if (status == PHILOX_OK)
-		status = context->hooks->quiet(context);
+		status = context->hooks->still(context);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(

@@ -93,6 +93,8 @@ enum philox_status context_null(struct philox_context *context,
  *  quiet    whether no capture and no launch is in progress (ERROR_BUSY) and no
  *           unannounced launch is still to be reported (ERROR_UNANNOUNCED).
  *           Changes nothing.
+ *  still    whether no capture is in progress, and no graph between prologue and
+ *           epilogue (ERROR_BUSY). Changes nothing.
  *  ended    a pass that a body of a runner began (pass->run) ends: commits with
  *           these flags, or aborts. *kept 1: the runner will end it itself, when
  *           the body has succeeded, and nothing else is to happen now.
@@ -154,6 +156,7 @@ struct context_hooks {
 				  struct philox_state state);
 	uint64_t (*here)(struct philox_context *context);
 	enum philox_status (*quiet)(struct philox_context *context);
+	enum philox_status (*still)(struct philox_context *context);
 	enum philox_status (*ended)(const struct philox_pass *pass,
 				    int committed, unsigned flags, int *kept);
 	void (*noted)(const struct philox_pass *pass,
@@ -204,6 +207,7 @@ struct philox_context {
 	struct map tables;             /* `rows`, by their keys */
 	struct philox_mesh mesh;       /* a copy; it stays once it is settled */
 	const struct philox_region *drawn; /* the first that began a pass */
+	unsigned comparing; /* calls that read the mesh without the lock */
 	int took_text;                     /* a text was loaded into it */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;

@@ -835,3 +835,31 @@ PROMISE(mesh_errors, a_large_world_without_memory_is_not_asked)
 	      PHILOX_ERROR_STATE);
 	cr_assert_eq(calls, 1);
 }
+
+/* What a comparison reads of the mesh stays while it asks. */
+static enum philox_status set_another_mesh(void *user, const void *mine,
+					   size_t size, void *all)
+{
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+
+	mesh.n_axes = 1;
+	mesh.axes[0] = (struct philox_axis){.name = "other", .n_ranks = 2};
+	FAILS(philox_context_set_mesh(user, &mesh), PHILOX_ERROR_BUSY);
+	NAMES("compared");
+	for (int rank = 0; rank < 2; rank++)
+		memcpy((char *)all + (size_t)rank * size, mine, size);
+	return PHILOX_OK;
+}
+
+PROMISE(mesh_errors, the_mesh_stays_while_ranks_are_compared)
+{
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+
+	mesh.n_axes = 1;
+	mesh.axes[0] = (struct philox_axis){.name = "data", .n_ranks = 2};
+	OK(philox_context_set_mesh(f->context, &mesh));
+	make_region(f, "layer");
+	(void)philox_context_agree(f->context, set_another_mesh, f->context);
+	mesh.axes[0].n_ranks = 3;
+	OK(philox_context_set_mesh(f->context, &mesh));
+}

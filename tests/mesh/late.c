@@ -167,8 +167,8 @@ static void is_settled(struct fixture *f, const struct philox_mesh *mesh)
 	const struct philox_mesh other = mesh_of("data=0/2");
 
 	SAYS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE,
-	     "region 'noise' had begun a pass before the context's mesh was "
-	     "set");
+	     "region 'noise' has begun a pass: the context's mesh cannot change "
+	     "any more");
 	FAILS(philox_context_set_mesh(f->context, mesh), PHILOX_ERROR_STATE);
 	same_place_as(f, mesh);
 }
@@ -219,12 +219,56 @@ static void infer(struct fixture *f, struct philox_region *region)
 	forward_numbers(f, region, PHILOX_PASS_INFERENCE);
 }
 
+static struct philox_reserve_desc reserve_of(struct philox_region **regions,
+					     size_t n, uint32_t flags,
+					     struct philox_state *states,
+					     struct philox_ticket *tickets)
+{
+	return (struct philox_reserve_desc){
+		.size = sizeof(struct philox_reserve_desc),
+		.regions = regions,
+		.n_regions = n,
+		.states = states,
+		.n_states = n * SITES,
+		.tickets = tickets,
+		.flags = flags};
+}
+
+/* One that is refused does not. */
+static void reserve_one(struct fixture *f, struct philox_region *region)
+{
+	const struct philox_mesh mesh = mesh_of("data=1/2");
+	struct philox_region *regions[] = {region, NULL};
+	struct philox_state states[2 * SITES];
+	struct philox_ticket tickets[2];
+	struct philox_reserve_desc reserve =
+		reserve_of(regions, 2, 0, states, tickets);
+
+	FAILS(philox_context_reserve(f->context, f->stream, &reserve),
+	      PHILOX_ERROR_INVALID);
+	OK(philox_context_set_mesh(f->context, &mesh));
+	reserve = reserve_of(regions, 1, 0, states, tickets);
+	OK(philox_context_reserve(f->context, f->stream, &reserve));
+}
+
+static void reserve_for_inference(struct fixture *f,
+				  struct philox_region *region)
+{
+	struct philox_state states[SITES];
+	const struct philox_reserve_desc reserve =
+		reserve_of(&region, 1, PHILOX_PASS_INFERENCE, states, NULL);
+
+	OK(philox_context_reserve(f->context, f->stream, &reserve));
+}
+
 PROMISE(late_mesh, any_pass_settles_it)
 {
 	settles(f, draw_eagerly);
 	settles(f, abort_one);
 	settles(f, warm_up);
 	settles(f, infer);
+	settles(f, reserve_one);
+	settles(f, reserve_for_inference);
 }
 
 static void capture_one(struct fixture *f, struct philox_region *region)
@@ -255,8 +299,8 @@ PROMISE(late_mesh, a_text_settles_it)
 	text = text_of(f);
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	SAYS(philox_context_set_mesh(f->context, &mesh), PHILOX_ERROR_STATE,
-	     "a text was loaded before the context's mesh was set: it is of "
-	     "the place that the context had");
+	     "a text was loaded, of the place that the context had: its mesh "
+	     "cannot change any more");
 	same_place_as(f, &mesh);
 	free(text);
 }

@@ -369,8 +369,8 @@ PROMISE(mesh, a_context_that_has_drawn_keeps_the_one_it_has)
 	region = make_region(f, "layer");
 	forward(f, region);
 	SAYS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE,
-	     "region 'layer' had begun a pass before the context's mesh was "
-	     "set");
+	     "region 'layer' has begun a pass: the context's mesh cannot change "
+	     "any more");
 	OK(philox_region_destroy(region));
 	/* It may be made again, and would draw the numbers of another place */
 	FAILS(philox_context_set_mesh(f->context, &other), PHILOX_ERROR_STATE);

@@ -54,6 +54,34 @@ static char *text_of(struct philox_context *context)
 	return text;
 }
 
+/* --- the log -------------------------------------------------------------- */
+
+static void count_warnings(void *user, const struct philox_log_entry *entry)
+{
+	*(unsigned *)user += !strcmp(entry->event, "offset set back");
+}
+
+/* The warning of a first draw is for one that is made. */
+PROMISE(reserve, what_is_refused_warns_of_nothing)
+{
+	struct philox_generator *generator;
+	struct philox_region *regions[2] = {NULL};
+	struct philox_ticket tickets[2];
+	unsigned warnings = 0;
+
+	OK(philox_generator_create(f->context, 7, &generator));
+	regions[0] = make_region_of(f->context, "layer", 0, generator);
+	OK(philox_context_set_log(f->context, count_warnings, &warnings));
+	OK(philox_generator_set_state(generator,
+				      (struct philox_state){7, 400}));
+	OK(philox_generator_set_state(generator, (struct philox_state){7, 0}));
+	FAILS(reserve(f, regions, 2, 0, NULL, tickets), PHILOX_ERROR_INVALID);
+	cr_assert_eq(warnings, 0);
+	OK(reserve(f, regions, 1, 0, NULL, tickets));
+	cr_assert_eq(warnings, 1);
+	OK(philox_context_set_log(f->context, NULL, NULL));
+}
+
 /* --- what is written ------------------------------------------------------ */
 
 PROMISE(reserve, states_of_regions_in_the_order_of_the_array)

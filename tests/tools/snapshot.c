@@ -177,7 +177,7 @@ static const struct {
 	 "line 2: flags 5 are not those of a plain pool"},
 	{plain, "flags 4", "flags 20",
 	 "line 2: flags 20 are not those of a plain pool"},
-	{plain, "flags 4", "flags 32", "line 2: flags 32 are not known"},
+	{plain, "flags 4", "flags 512", "line 2: flags 512 are not known"},
 	{plain, "unit 512", "unit 256", "line 2: the unit is not 512"},
 	{plain, "limit 0", "limit 0 range 0", "line 2: the end of the line"},
 	{expandable, " range 65536", "", "line 2: ' range ' expected"},

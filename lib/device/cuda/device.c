@@ -232,6 +232,7 @@ static const struct device_ops cuda_ops = {
 static void find_clusters(struct cuda_device *cuda, size_t i, int ptx)
 {
 	const struct kernel_cuda *kernel = &cuda->kernels->items[i];
+	const struct status_message kept = status_kept();
 
 	if (ptx < 90 || cuda->major < 9)
 		return;
@@ -242,11 +243,12 @@ static void find_clusters(struct cuda_device *cuda, size_t i, int ptx)
 		int clusters = 0;
 
 		if (ON(&cuda->base, cudaOccupancyMaxActiveClusters, &clusters,
-		       kernel->function, config) != PHILOX_OK ||
-		    clusters < 1)
-			continue;
-		cuda->room[i].cluster = size;
-		return;
+		       kernel->function, config) == PHILOX_OK &&
+		    clusters > 0) {
+			cuda->room[i].cluster = size;
+			break;
+		}
+		status_restore(&kept);
 	}
 }
 

@@ -170,6 +170,47 @@ Test(priority_cuda, the_kernel_of_a_body_has_it_too, .timeout = 120)
 	fixture_close(f);
 }
 
+/* What draws in a body within a body waits for the kernels of both. */
+Test(priority_cuda, the_kernels_of_bodies_around_a_body_have_it_too,
+     .timeout = 120)
+{
+	struct fixture fixture, *f = &fixture;
+	struct philox_conditional_desc options = {.size = sizeof(options),
+						  .kind = PHILOX_CONDITIONAL_IF,
+						  .bodies = 1};
+	struct philox_conditional outer, inner;
+	struct philox_graph *graph;
+	struct philox_region *region;
+	philox_stream low, middle, high;
+	enum philox_status status;
+	int top;
+
+	open_gpu(f);
+	top = highest();
+	region = make_region(f, "layer");
+	low = make_stream(0);
+	middle = make_stream(0);
+	high = make_stream(top);
+	options.word = f->scratch;
+	OK(philox_capture_begin(f->context, low));
+	status = philox_conditional_begin(f->context, low, &options, &outer);
+	if (status == PHILOX_ERROR_UNSUPPORTED)
+		cr_skip_test("%s", philox_error_message());
+	OK(status);
+	OK(philox_conditional_body(&outer, 0, middle));
+	OK(philox_conditional_begin(f->context, middle, &options, &inner));
+	OK(philox_conditional_body(&inner, 0, high));
+	draw_once(f, region, high);
+	cr_assert_eq(count_nodes(graph_of(high), top), 2);
+	OK(philox_conditional_end(&inner));
+	cr_assert_eq(count_nodes(graph_of(middle), top), 1);
+	OK(philox_conditional_end(&outer));
+	cr_assert_eq(count_nodes(graph_of(low), top), 1);
+	OK(philox_capture_end(f->context, low, &graph));
+	OK(philox_graph_destroy(graph));
+	fixture_close(f);
+}
+
 static unsigned long long flags_of_next(struct fixture *f)
 {
 	unsigned long long flags = 77;
