@@ -207,10 +207,11 @@ PHILOX_API enum philox_status philox_mesh_from_environment(
  *
  * Another mesh may replace it until the first pass of a region begins. A pass
  * counts whether it is eager, captured or reserved (philox_context_reserve()),
- * and however it ends; one that fails to begin does not. Regions may be there already: those that differ get the
- * numbers of the place, as if they were made afterwards. A text that was loaded
- * is of a place, and counts as a pass, with regions or without. Generators and
- * tables of rows may be used before, since no place changes them.
+ * and however it ends; one that fails to begin does not. Regions may be there
+ * already: those that differ get the numbers of the place, as if they were
+ * made afterwards. A text that was loaded is of a place, and counts as a pass,
+ * with regions or without. Generators and tables of rows may be used before,
+ * since no place changes them.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -177,8 +177,8 @@ struct philox_pool_desc {
  *   PHILOX_ERROR_INVALID      an argument is NULL, or a field is wrong; the
  *                             message names it
  *   PHILOX_ERROR_EXISTS       a pool of the context has the name
- *   PHILOX_ERROR_UNSUPPORTED  expandable, on a device without address spaces, or
- *                             without memory as the flags want it
+ *   PHILOX_ERROR_UNSUPPORTED  expandable, on a device without address spaces,
+ *                             or without memory as the flags want it
  *   PHILOX_ERROR_MEMORY
  *   those of the device
  * During capture: legal.

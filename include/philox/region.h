@@ -184,9 +184,10 @@ PHILOX_API enum philox_status philox_region_pending_count(
  *
  * All tickets stay, with their states and their saved contexts. Graphs that
  * have passes of the region use the new room from their next launch on. Memory
- * for all of it is allocated now: while the region lives the room never grows by
- * itself, and never becomes smaller. It changes no numbers, and is in no text: a load needs
- * enough room for the tickets of the text, however the context got it.
+ * for all of it is allocated now: while the region lives the room never grows
+ * by itself, and never becomes smaller. It changes no numbers, and is in no
+ * text: a load needs enough room for the tickets of the text, however the
+ * context got it.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
