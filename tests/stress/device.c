@@ -70,7 +70,7 @@ static struct kernel_call fill_call(struct fill_args *args, void *out,
 				   .threads = 1,
 				   .out = out};
 	return (struct kernel_call){KERNEL_bits_u32, args, sizeof(*args),
-				    WORDS / 4, NULL};
+				    WORDS / 4,       NULL, 0};
 }
 
 static void check_fill(const uint32_t *words, uint64_t offset)
