@@ -1,5 +1,6 @@
 /*
- * tests/probe/objects.c - what graphs own, and nodes that are not theirs
+ * tests/probe/objects.c - what graphs own, nodes that are not theirs, and
+ * priorities
  */
 #include "tests/probe/probe.h"
 
@@ -154,6 +155,71 @@ static void ask_foreign_node(int which)
 			     : "has neither's");
 }
 
+/* --- priorities of nodes -------------------------------------------------- */
+
+static int priority_of(cudaGraphNode_t node)
+{
+	cudaLaunchAttributeValue value;
+
+	MUST(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority,
+					     &value));
+	return value.priority;
+}
+
+static void set_priority(cudaGraphNode_t node, int priority)
+{
+	cudaLaunchAttributeValue value;
+
+	memset(&value, 0, sizeof(value));
+	value.priority = priority;
+	MUST(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributePriority,
+					     &value));
+}
+
+/* That of a kernel which a stream of the highest priority captures alone. */
+static int captured_priority(const struct probe_launch *launch, int highest)
+{
+	cudaGraphNode_t node;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	size_t n = 1;
+
+	MUST(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+					  highest));
+	MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	MUST(probe_run(launch, stream));
+	MUST(cudaStreamEndCapture(stream, &graph));
+	MUST(cudaGraphGetNodes(graph, &node, &n));
+	return priority_of(node);
+}
+
+/* Whether new arguments take a priority away is asked only to know it. */
+static void ask_priority(int which)
+{
+	unsigned long long *count = probe_memory(sizeof(*count));
+	struct probe_launch launch;
+	int least, highest, captured, added, set;
+	cudaGraphNode_t node;
+	cudaGraph_t graph;
+
+	(void)which;
+	MUST(cudaDeviceGetStreamPriorityRange(&least, &highest));
+	probe_load(probe_count);
+	probe_kernel(&launch, probe_count, 1, 1, &count);
+	captured = captured_priority(&launch, highest);
+	MUST(cudaGraphCreate(&graph, 0));
+	node = probe_node(graph, NULL, 0, &launch);
+	added = priority_of(node);
+	set_priority(node, highest);
+	set = priority_of(node);
+	MUST(cudaGraphKernelNodeSetParams(node, &launch.params));
+	answer(captured == highest && added == 0 && set == highest ? PASS
+								   : DIFFERS,
+	       "of %d to %d a stream of the highest captures %d, a node that is "
+	       "added has %d, and %d once it is set, and %d after new arguments",
+	       least, highest, captured, added, set, priority_of(node));
+}
+
 const struct question object_questions[] = {
 	{"user-object-late", "it is released later, by another thread",
 	 ask_release, 0},
@@ -166,5 +232,8 @@ const struct question object_questions[] = {
 	 ask_foreign_node, 0},
 	{"set-parameters-foreign-later",
 	 "setting a node that was added later is refused", ask_later_node, 0},
+	{"node-priority",
+	 "captured kernels have the priority of their stream, added ones 0",
+	 ask_priority, 0},
 	{NULL, NULL, NULL, 0},
 };
