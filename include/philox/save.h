@@ -222,10 +222,12 @@ enum philox_load_flags {
  * its tickets. Else making it fails with PHILOX_ERROR_MISMATCH, and the name
  * stays unclaimed.
  *
- * In all else an unclaimed region is as if it were there. It is in the texts
- * and the digest of the context. Its generator cannot be destroyed, and a new
- * seed restarts it. Only ranks that are compared (philox_context_agree()) do
- * not have it yet. philox_context_unclaimed() lists the names.
+ * An unclaimed region is in the texts and the digest of the context. Its
+ * generator cannot be destroyed, and a new seed restarts it. What needs the
+ * region itself does not find it: ranks that are compared and their digests
+ * (philox_context_agree()), outputs that were saved with its tickets
+ * (philox_outputs_load()), and a load without the flag.
+ * philox_context_unclaimed() lists the names.
  *
  * Each load that succeeds, with or without the flag and also of ranks, drops
  * what was unclaimed, and the log has the number of tickets. What is unclaimed
