@@ -547,6 +547,10 @@ fuzz:
 ## html             the manual as linked pages, build/doc/html/index.html
 include doc/manual.mk
 
+# --- bindings ------------------------------------------------------------------
+
+include bindings/python/python.mk
+
 # --- install ------------------------------------------------------------------
 
 FOLDERS := PREFIX BINDIR INCLUDEDIR LIBDIR MANDIR DOCDIR COMPDIR
@@ -681,5 +685,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all ranks check test simulated gpu matrix fuzz fuzzers \
+.PHONY: all ranks check test python simulated gpu matrix fuzz fuzzers \
 	quality html install install-strip uninstall dist format clean help FORCE

@@ -1,0 +1,221 @@
+/*
+ * bindings/python/operators/mask.cpp - masks of whole channels and with other
+ * values for what is dropped, and Bernoulli numbers of a tensor of probabilities
+ */
+#include "bindings/python/operators/mask.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+#include <vector>
+#include "bindings/python/operators/mask_cuda.h"
+#include "bindings/python/operators/operators.h"
+
+namespace philox
+{
+
+namespace
+{
+
+/* Words are drawn into memory of this many, which the first cache holds. */
+const uint64_t chunk = 4096;
+
+/* Elements that are worth a thread. */
+const uint64_t grain = 1 << 18;
+
+/* Calls f(begin, end) for parts of 0 .. n that begin at multiples of chunk. */
+template <typename F> void in_parts(uint64_t n, const F &f)
+{
+	uint64_t parts = std::min<uint64_t>(n / grain + 1, threads());
+	uint64_t size = (n / parts / chunk + 1) * chunk;
+	std::vector<std::thread> others;
+
+	for (uint64_t begin = size; begin < n; begin += size)
+		others.emplace_back(f, begin, std::min(n, begin + size));
+	f(0, std::min(n, size));
+	for (std::thread &other : others)
+		other.join();
+}
+
+/* Writes the words of the elements from `first` on. */
+void words_of(struct philox_state state, uint64_t first, uint64_t n,
+	      uint32_t *words)
+{
+	struct philox_fill_desc fill = PHILOX_INIT(struct philox_fill_desc);
+
+	fill.dist = PHILOX_DIST_BITS;
+	fill.dtype = PHILOX_DTYPE_U32;
+	fill.span = philox_span_elements(first, n);
+	fill.out = words;
+	philox_state_fill(state, &fill, 1);
+}
+
+/* Calls f(i, w) for elements i from begin to end, whose mask has the word w. */
+template <typename F>
+void with_words(struct philox_state state, uint64_t first, uint64_t inner,
+		uint64_t begin, uint64_t end, const F &f)
+{
+	uint32_t words[chunk];
+	uint64_t i = begin;
+
+	while (i < end) {
+		uint64_t group = i / inner;
+		uint64_t groups = std::min(chunk, (end - 1) / inner - group + 1);
+
+		words_of(state, first + group, groups, words);
+		for (uint64_t g = 0; g < groups; g++) {
+			uint64_t stop = std::min(end, (group + g + 1) * inner);
+
+			for (; i < stop; i++)
+				f(i, words[g]);
+		}
+	}
+}
+
+template <typename T> void poison(T *out, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		narrow(std::numeric_limits<decltype(widen(T()))>::quiet_NaN(),
+		       &out[i]);
+}
+
+template <typename T, typename Wide>
+void mask_on_host(const T *x, T *out, uint64_t n, struct philox_state state,
+		  const mask<Wide> &mask)
+{
+	if (philox_is_poison(state))
+		return poison(out, n);
+	in_parts(n, [&](uint64_t begin, uint64_t end) {
+		with_words(state, mask.first, mask.inner, begin, end,
+			   [&](uint64_t i, uint32_t w) {
+				   mask_element(x[i], w, mask, &out[i]);
+			   });
+	});
+}
+
+template <typename T>
+void bernoulli_on_host(const T *p, T *out, uint64_t n,
+		       struct philox_state state, uint64_t first)
+{
+	if (philox_is_poison(state))
+		return poison(out, n);
+	in_parts(n, [&](uint64_t begin, uint64_t end) {
+		with_words(state, first, 1, begin, end,
+			   [&](uint64_t i, uint32_t w) {
+				   bernoulli_element(widen(p[i]), w, &out[i]);
+			   });
+	});
+}
+
+template <typename T>
+void mask_as(const Tensor &x, const Tensor &out, const source &source,
+	     const mask<double> &m)
+{
+	typedef decltype(widen(T())) Wide;
+	mask<Wide> mask = {m.threshold,
+			   static_cast<Wide>(m.scale),
+			   static_cast<Wide>(m.shift),
+			   static_cast<Wide>(m.dropped),
+			   m.first,
+			   m.inner};
+	const T *from = static_cast<const T *>(x.data_ptr());
+	T *to = static_cast<T *>(out.data_ptr());
+	uint64_t n = static_cast<uint64_t>(x.numel());
+
+	if (source.on_host)
+		mask_on_host(from, to, n, source.rng.state, mask);
+	else
+		mask_on_cuda(from, to, n, source, mask);
+}
+
+template <typename T>
+void bernoulli_as(const Tensor &p, const Tensor &out, const source &source,
+		  uint64_t first)
+{
+	const T *from = static_cast<const T *>(p.data_ptr());
+	T *to = static_cast<T *>(out.data_ptr());
+	uint64_t n = static_cast<uint64_t>(p.numel());
+
+	if (source.on_host)
+		bernoulli_on_host(from, to, n, source.rng.state, first);
+	else
+		bernoulli_on_cuda(from, to, n, source, first);
+}
+
+/* Whole tensors only: a shard of rows is several calls. */
+void require_plain(int64_t first, int64_t cols, int64_t stride, const char *op)
+{
+	require(first >= 0, op, "first is negative");
+	require(!cols && !stride, op, "cols and stride are not 0");
+}
+
+} // namespace
+
+Tensor masked(Tensor x, Tensor states, double p, double scale, double shift,
+	      double dropped, int64_t inner, int64_t op, int64_t first,
+	      int64_t cols, int64_t stride)
+{
+	Tensor in = in_order(x), out = new_like(x);
+	source source(states, op, out, "masked");
+
+	require_plain(first, cols, stride, "masked");
+	require(p >= 0 && p <= 1, "masked", "p is not in [0, 1]");
+	require(inner > 0, "masked", "inner is not positive");
+	mask<double> mask = {philox_threshold(p),
+			     scale,
+			     shift,
+			     dropped,
+			     static_cast<uint64_t>(first),
+			     static_cast<uint64_t>(inner)};
+
+	if (!x.numel())
+		return out;
+	switch (dtype_of(x, "masked")) {
+	case PHILOX_DTYPE_F32:
+		mask_as<float>(in, out, source, mask);
+		break;
+	case PHILOX_DTYPE_F64:
+		mask_as<double>(in, out, source, mask);
+		break;
+	case PHILOX_DTYPE_BF16:
+		mask_as<bf16>(in, out, source, mask);
+		break;
+	case PHILOX_DTYPE_F16:
+		mask_as<f16>(in, out, source, mask);
+		break;
+	default:
+		require(false, "masked", "the dtype is not floating");
+	}
+	return out;
+}
+
+Tensor bernoulli_of(Tensor p, Tensor states, int64_t op, int64_t first,
+		    int64_t cols, int64_t stride)
+{
+	Tensor in = in_order(p), out = new_like(p);
+	source source(states, op, out, "bernoulli_of");
+	uint64_t from = static_cast<uint64_t>(first);
+
+	require_plain(first, cols, stride, "bernoulli_of");
+	if (!p.numel())
+		return out;
+	switch (dtype_of(p, "bernoulli_of")) {
+	case PHILOX_DTYPE_F32:
+		bernoulli_as<float>(in, out, source, from);
+		break;
+	case PHILOX_DTYPE_F64:
+		bernoulli_as<double>(in, out, source, from);
+		break;
+	case PHILOX_DTYPE_BF16:
+		bernoulli_as<bf16>(in, out, source, from);
+		break;
+	case PHILOX_DTYPE_F16:
+		bernoulli_as<f16>(in, out, source, from);
+		break;
+	default:
+		require(false, "bernoulli_of", "the dtype is not floating");
+	}
+	return out;
+}
+
+} // namespace philox

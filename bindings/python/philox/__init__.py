@@ -1,0 +1,10 @@
+"""philox: random numbers that are safe in captured graphs and exactly repeatable
+in the backward pass.
+
+``philox.torch`` has the operators, modules and states for PyTorch.
+"""
+
+from philox._library import Error, build, version
+
+__version__ = version()
+__all__ = ["Error", "__version__", "build"]

@@ -1,0 +1,144 @@
+"""Compiled models and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import checkpoint as _checkpoint
+
+from philox.torch import _states, modules
+
+
+class Compiled(nn.Module):
+    """A compiled model whose states are reserved before each call.
+
+    In the graph they are inputs: nothing in it reserves, so recomputes, whoever
+    asks for them, draw what the forward drew.
+    """
+
+    def __init__(self, model: nn.Module, **options: Any) -> None:
+        super().__init__()
+        self.model = model
+        self._sites = dict(enumerate(modules.sites(model)))
+        names = {module: name for name, module in model.named_modules()}
+        self._buffers_of = [f"{names[site]}._given".lstrip(".")
+                            for site in self._sites.values()]
+        self._counts: list[int] | None = None
+        self._run = torch.compile(self._call, **options)
+
+    def _call(self, states: list[Tensor], arguments: tuple[Any, ...],
+              keywords: dict[str, Any]) -> Any:
+        for site, own in zip(self._sites.values(), states, strict=True):
+            if own.shape[0] > 1:
+                site._next = 0
+        swapped = dict(zip(self._buffers_of, states, strict=True))
+        return torch.func.functional_call(self.model, swapped, arguments,
+                                          keywords)
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call the model; the first call in training is eager, and counts."""
+        if not self.training or not self._sites:
+            return self._run([site._given for site in self._sites.values()],
+                             arguments, keywords)
+        if self._counts is None:
+            return self._first(arguments, keywords)
+        return self._run(self._reserve(), arguments, keywords)
+
+    def _first(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        for site in self._sites.values():
+            site._calls = 0
+        result = self.model(*arguments, **keywords)
+        self._counts = [site._calls for site in self._sites.values()]
+        return result
+
+    def _reserve(self) -> list[Tensor]:
+        """Reserve a row for each draw that the first call counted."""
+        sites = [(site, n) for site, n in zip(self._sites.values(), self._counts,
+                                              strict=True) if n]
+        if not sites:
+            return [site._given for site in self._sites.values()]
+        rows = _states.reserve_all([site.site for site, _ in sites],
+                                   [n for _, n in sites], self._device())
+        parts = iter(rows.split([n for _, n in sites]))
+        return [next(parts) if n else site._given
+                for site, n in zip(self._sites.values(), self._counts,
+                                   strict=True)]
+
+    def _device(self) -> torch.device:
+        tensor = next(self.model.parameters(), None)
+        return torch.device("cpu") if tensor is None else tensor.device
+
+
+def compile(model: nn.Module, **options: Any) -> Compiled:
+    """Return ``torch.compile`` of a model, with states reserved before each call.
+
+    Args:
+        model: its modules that draw are philox's (:func:`exchange`).
+        options: those of ``torch.compile``: fullgraph, dynamic, mode, backend.
+
+    The numbers are those of the model itself, called as often. The first call
+    in training runs the model itself and counts how often each module draws; a
+    module that draws more often later, or in another branch, raises
+    RuntimeError, unless it drew just once: then it would repeat itself. Modules
+    that share a site are refused, and so is a model on several devices.
+    """
+    names = [site.site for site in modules.sites(model)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"philox: two modules draw at the site {twice[0]!r}: "
+                         "call philox.torch.exchange(model) to name them")
+    devices = {tensor.device for tensor in model.parameters()}
+    if len(devices) > 1:
+        raise ValueError("philox: a model on several devices: compile its parts")
+    return Compiled(model, **options)
+
+
+def checkpoint(function: Callable[..., Any], *arguments: Any,
+               **keywords: Any) -> Any:
+    """Call a function under ``torch.utils.checkpoint``, without reentry.
+
+    Its recompute draws what its forward drew. Keywords of
+    ``torch.utils.checkpoint.checkpoint``, a context_fn among them, are passed
+    on; a selective policy is one.
+    """
+    inner = keywords.pop("context_fn", None)
+
+    def contexts() -> tuple[Any, Any]:
+        ours = _states.checkpoint_contexts()
+        if inner is None:
+            return ours
+        return tuple(_Both(*pair) for pair in zip(inner(), ours, strict=True))
+
+    keywords.setdefault("preserve_rng_state", False)
+    if torch.compiler.is_compiling():
+        # States are inputs of the graph there: nothing has to be recorded
+        return _checkpoint.checkpoint(
+            function, *arguments, use_reentrant=False,
+            **({"context_fn": inner} if inner else {}), **keywords)
+    return _checkpoint.checkpoint(function, *arguments, use_reentrant=False,
+                                  context_fn=contexts, **keywords)
+
+
+class _Both:
+    """Two context managers as one, which may be entered again."""
+
+    def __init__(self, outer: Any, inner: Any) -> None:
+        self.outer, self.inner = outer, inner
+
+    def __enter__(self) -> None:
+        self.outer.__enter__()
+        try:
+            self.inner.__enter__()
+        except BaseException:
+            self.outer.__exit__(None, None, None)
+            raise
+
+    def __exit__(self, *error: Any) -> Any:
+        try:
+            self.inner.__exit__(*error)
+        finally:
+            stopped = self.outer.__exit__(*error)
+        return stopped

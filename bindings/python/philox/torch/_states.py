@@ -1,0 +1,496 @@
+"""Where states come from: contexts, sites, tapes of checkpoints.
+
+A *state* is a pair {seed, offset}, a row of an int64 tensor, and data like any
+other: an operator that is given the same state draws the same numbers. A *site*
+is a place in a program that draws, known by its name: a region of philox with
+one operator. Each call of :func:`reserve` gives states that no other call has
+given, and the ledger of the site's device knows which those are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from philox import _library
+from philox._library import Error, ReserveDesc, byref
+
+#: 32-bit words by which a site moves for each reserved state.
+ADVANCE = 4
+
+
+class Context:
+    """A philox context on one device, and its sites; made when first needed."""
+
+    def __init__(self, device: torch.device) -> None:
+        name = "host:sync" if device.type == "cpu" else f"cuda:{device.index}"
+        self.device = device
+        self.lock = threading.Lock()
+        self.regions: dict[str, int] = {}
+        self.opened = _library.make("philox_device_open", name.encode())
+        try:
+            self.handle = _library.make("philox_context_create", self.opened)
+        except Error:
+            _library.call("philox_device_close", self.opened)
+            raise
+        _library.call("philox_generator_seed", self.generator(), _settings.seed)
+        if _settings.mesh:
+            self.set_mesh(_settings.mesh)
+
+    def generator(self) -> int:
+        return _library.generator(self.handle)
+
+    def set_mesh(self, axes: list[tuple[str, int, int]]) -> None:
+        _library.call("philox_context_set_mesh", self.handle,
+                      byref(_library.mesh_of(axes)))
+
+    def region(self, site: str) -> int:
+        """Return the region of a site, which is made if it is new."""
+        region = self.regions.get(site)
+        if region is None:
+            with self.lock:
+                region = self.regions.get(site) or self._make_region(site)
+                self.regions[site] = region
+        return region
+
+    def _make_region(self, site: str) -> int:
+        op = _library.OpDesc()
+        differs = [name.encode() for name in _settings.differs]
+        options = _library.RegionDesc(
+            size=ctypes.sizeof(_library.RegionDesc), name=site.encode(),
+            ops=ctypes.pointer(op), n_ops=1, op_size=ctypes.sizeof(op),
+            pending=1, differs=(ctypes.c_char_p * max(len(differs), 1))(*differs),
+            n_differs=len(differs))
+        return _library.make("philox_region_create", self.handle,
+                             byref(options)).value
+
+    def reserve(self, sites: Sequence[str], counts: Sequence[int]) -> torch.Tensor:
+        """Return the states of counts[i] draws of sites[i], one after another."""
+        n = len(sites)
+        states = torch.empty(n, 2, dtype=torch.int64)
+        desc = ReserveDesc(
+            size=ctypes.sizeof(ReserveDesc),
+            regions=(ctypes.c_void_p * n)(*map(self.region, sites)),
+            limits=(ctypes.c_uint32 * n)(*counts), n_regions=n,
+            states=states.data_ptr(), n_states=n, flags=_library.INFERENCE)
+        status = _library.reserve(self.handle, self.stream(), byref(desc))
+        if status:
+            _library.fail(status)
+        return self.to_device(_each_draw(states, counts))
+
+    def load(self, text: str) -> None:
+        data = text.encode()
+        _library.call("philox_context_load_text_flags", self.handle, data,
+                      len(data), _library.LOAD_AHEAD)
+
+    def close(self) -> None:
+        """End the context. No call may use it any more."""
+        _library.call("philox_context_destroy", self.handle)
+        _library.call("philox_device_close", self.opened)
+
+    def stream(self) -> int:
+        if self.device.type == "cpu":
+            return 0
+        return torch.cuda.current_stream(self.device).cuda_stream
+
+    def to_device(self, states: torch.Tensor) -> torch.Tensor:
+        """Return host states on the device, in the order of its stream."""
+        if self.device.type == "cpu":
+            return states
+        there = torch.empty_like(states, device=self.device)
+        _library.call("philox_context_write_states", self.handle, self.stream(),
+                      there.data_ptr(), states.data_ptr(), len(states))
+        return there
+
+
+def _each_draw(states: torch.Tensor, counts: Sequence[int]) -> torch.Tensor:
+    """Return a row for each draw: draw i of a site is 4 i words further."""
+    if all(n == 1 for n in counts):
+        return states
+    rows = states.repeat_interleave(torch.tensor(counts), 0)
+    rows[:, 1] += torch.cat([ADVANCE * torch.arange(n) for n in counts])
+    return rows
+
+
+class _Settings:
+    """What new contexts begin with, and those that there are."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.contexts: dict[torch.device, Context] = {}
+        self.seed = 0
+        self.mesh: list[tuple[str, int, int]] = []
+        self.differs: tuple[str, ...] = ()
+        self.warned = False
+
+    def context(self, device: torch.device) -> Context:
+        context = self.contexts.get(device)
+        if context is None:
+            with self.lock:
+                if device not in self.contexts:
+                    self.contexts[device] = Context(device)
+                context = self.contexts[device]
+        return context
+
+
+_settings = _Settings()
+
+
+def device_of(device: torch.device | str | None) -> torch.device:
+    """Return a device with its index, as tensors have it."""
+    device = torch.device("cpu" if device is None else device)
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
+    if device.type == "cpu":
+        return torch.device("cpu")
+    return device
+
+
+# --- tapes --------------------------------------------------------------------
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.sources: list[Any] = []  # innermost last
+
+
+_thread = _Thread()
+
+
+class _Ledger:
+    """The outermost source: new states."""
+
+    def reserve(self, device: torch.device, sites: Sequence[str],
+                counts: Sequence[int], above: int) -> torch.Tensor:
+        if torch._C._current_graph_task_id() != -1:
+            raise RuntimeError(
+                f"philox: {sites[0]!r} draws inside a backward, and nothing says "
+                "which numbers. If this is the recompute of a checkpoint, use "
+                "philox.torch.checkpoint(), or context_fn="
+                "philox.torch.checkpoint_contexts with use_reentrant=False; under "
+                "a reentrant checkpoint, philox.torch.anchored(). For new numbers "
+                "use philox.torch.fresh().")
+        return _settings.context(device).reserve(sites, counts)
+
+
+_ledger = _Ledger()
+
+
+def _reserve_from(above: int, device: torch.device, sites: Sequence[str],
+                  counts: Sequence[int]) -> torch.Tensor:
+    """Ask the innermost of the first `above` sources of this thread."""
+    source = _thread.sources[above - 1] if above else _ledger
+    return source.reserve(device, sites, counts, above - 1)
+
+
+@contextmanager
+def _source(source: Any) -> Iterator[None]:
+    _thread.sources.append(source)
+    try:
+        yield
+    finally:
+        _thread.sources.pop()
+
+
+class _Tape:
+    """What the forward of a checkpoint reserved, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[torch.device, tuple[str, ...], torch.Tensor]] = []
+
+
+class _Recording:
+    """A context manager: what is reserved within is kept on the tape."""
+
+    def __init__(self, tape: _Tape) -> None:
+        self.tape = tape
+
+    def __enter__(self) -> None:
+        self.tape.entries.clear()
+        _thread.sources.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        _thread.sources.pop()
+
+    def reserve(self, device: torch.device, sites: Sequence[str],
+                counts: Sequence[int], above: int) -> torch.Tensor:
+        states = _reserve_from(above, device, sites, counts)
+        self.tape.entries.append((device, tuple(sites), states))
+        return states
+
+
+class _Repeating:
+    """A context manager: what was reserved is given again, in the same order.
+
+    It may be entered any number of times, and begins at the front each time.
+    """
+
+    def __init__(self, tape: _Tape) -> None:
+        self.tape = tape
+        self.place = threading.local()
+
+    def __enter__(self) -> None:
+        self.place.next = 0
+        _thread.sources.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        _thread.sources.pop()
+
+    def reserve(self, device: torch.device, sites: Sequence[str],
+                counts: Sequence[int], above: int) -> torch.Tensor:
+        i = self.place.next
+        entries = self.tape.entries
+        if i == len(entries) or entries[i][:2] != (device, tuple(sites)) or \
+                len(entries[i][2]) != sum(counts):
+            what = "nothing more" if i == len(entries) else \
+                f"{', '.join(entries[i][1])} on {entries[i][0]}"
+            raise RuntimeError(
+                f"philox: a recompute draws at {', '.join(sites)} on {device}, "
+                f"where its forward drew at {what}: they are not the same program")
+        self.place.next = i + 1
+        return entries[i][2]
+
+
+class _Anchored:
+    """New states from PyTorch's own generator of the device."""
+
+    def reserve(self, device: torch.device, sites: Sequence[str],
+                counts: Sequence[int], above: int) -> torch.Tensor:
+        seeds = torch.randint(-2**63, 2**63 - 1, (len(sites), 1), device=device)
+        states = torch.cat([seeds, torch.zeros_like(seeds)], 1)
+        n = torch.tensor(counts, device=device)
+        rows = states.repeat_interleave(n, 0, output_size=sum(counts))
+        rows[:, 1] += ADVANCE * torch.cat(
+            [torch.arange(k, device=device) for k in counts])
+        return rows
+
+
+class _Fresh:
+    """New states also inside a backward."""
+
+    def reserve(self, device: torch.device, sites: Sequence[str],
+                counts: Sequence[int], above: int) -> torch.Tensor:
+        return _settings.context(device).reserve(sites, counts)
+
+
+def anchored() -> Any:
+    """Draw, within the block, from states that come from PyTorch's generator.
+
+    Each site takes a seed of the device's own generator, so whatever saves and
+    restores that one repeats philox's numbers too: reentrant checkpoints, and
+    those of Megatron and DeepSpeed. The ledger does not know these states:
+    freshness is PyTorch's, and :func:`state_dict` does not have them.
+    """
+    return _source(_Anchored())
+
+
+def fresh() -> Any:
+    """Allow, within the block, that new numbers are drawn inside a backward.
+
+    For a function whose derivative draws numbers of its own. Outside of a
+    backward nothing changes, except that a checkpoint's tape is not used.
+    """
+    return _source(_Fresh())
+
+
+def checkpoint_contexts() -> tuple[Any, Any]:
+    """Return the contexts of a checkpoint's forward and of its recompute.
+
+    Pass it to ``torch.utils.checkpoint.checkpoint(..., use_reentrant=False,
+    context_fn=philox.torch.checkpoint_contexts)``. What the forward reserves is
+    reserved again, in the same order, by each recompute: 16 bytes a draw. A
+    recompute that draws at other sites raises RuntimeError.
+    """
+    tape = _Tape()
+    return _Recording(tape), _Repeating(tape)
+
+
+# --- what users call ----------------------------------------------------------
+
+
+def _warn_of_ranks() -> None:
+    distributed = torch.distributed
+    if _settings.mesh or _settings.warned or not distributed.is_available() or \
+            not distributed.is_initialized() or distributed.get_world_size() == 1:
+        return
+    _settings.warned = True
+    warnings.warn(
+        f"philox.torch has no mesh, and there are {distributed.get_world_size()} "
+        "ranks: all of them draw the same numbers for plain tensors. If each has "
+        "samples of its own, call philox.torch.set_mesh() with differs=.",
+        stacklevel=4)
+
+
+@torch.compiler.disable
+def reserve_all(sites: Sequence[str], counts: Sequence[int],
+                device: torch.device | str | None = None) -> torch.Tensor:
+    """Return the states of counts[i] draws at sites[i], one after another.
+
+    The sites get what :func:`reserve` would give each of them in turn, in one
+    call of the library: all of it or, with an error, none.
+
+    Returns an int64 tensor of shape [sum(counts), 2] on the device.
+    """
+    if not sites:
+        raise ValueError("philox: no site to reserve for")
+    _warn_of_ranks()
+    return _reserve_from(len(_thread.sources), device_of(device), sites, counts)
+
+
+def reserve(site: str, n: int = 1,
+            device: torch.device | str | None = None) -> torch.Tensor:
+    """Return the states of the next `n` draws at a site.
+
+    Args:
+        site: the name; a new one makes a new site.
+        n: how many states, at least 1.
+        device: where the states are, and what they are for; default: CPU.
+
+    Returns:
+        An int64 tensor of shape [n, 2], rows {seed, offset}. Whatever draws
+        from a row again draws the same numbers.
+
+    Raises:
+        philox.Error: the device captures a graph, for example.
+        RuntimeError: called inside a backward (see :func:`fresh`), or in a
+            recompute that is not the program of its forward.
+
+    ``torch.compile`` leaves its graph for this call; ``philox.torch.compile``
+    reserves before it.
+    """
+    return reserve_all((site,), (n,), device)
+
+
+def seed(value: int) -> None:
+    """Give the generators of all devices a seed; all sites begin again.
+
+    Args:
+        value: from -2**63 to 2**64 - 1; negative ones are taken modulo 2**64.
+    """
+    if not -2**63 <= value < 2**64:
+        raise ValueError(f"philox: the seed {value} has more than 64 bits")
+    _settings.seed = value % 2**64
+    for context in list(_settings.contexts.values()):
+        _library.call("philox_generator_seed", context.generator(),
+                      _settings.seed)
+
+
+def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
+    """Tell this process's place among the ranks.
+
+    Args:
+        mesh: a ``torch.distributed.DeviceMesh`` whose dimensions have names, or
+            a mapping of each axis to (number of ranks, own coordinate).
+        differs: axes along which the numbers of plain tensors differ, such as
+            the data axis where each rank has samples of its own. Along all
+            others ranks draw the same numbers. Sites that exist already keep
+            what they have.
+
+    Call it before anything draws; it may be called again until then. DTensors
+    need no mesh here: each rank draws its shard of the whole tensor's numbers.
+    """
+    axes = _axes_of(mesh)
+    unknown = set(differs) - {name for name, _, _ in axes}
+    if unknown:
+        raise ValueError(f"philox: the mesh has no axis {sorted(unknown)[0]!r}")
+    for context in list(_settings.contexts.values()):
+        context.set_mesh(axes)
+    _settings.mesh, _settings.differs = axes, tuple(differs)
+
+
+def _axes_of(mesh: Any) -> list[tuple[str, int, int]]:
+    if isinstance(mesh, Mapping):
+        return [(name, *place) for name, place in mesh.items()]
+    names = mesh.mesh_dim_names
+    coordinate = mesh.get_coordinate()
+    if names is None or coordinate is None:
+        raise ValueError("philox: the mesh has no names of dimensions, or this "
+                         "rank is not in it")
+    return list(zip(names, mesh.shape, coordinate, strict=True))
+
+
+def state_dict() -> dict[str, Any]:
+    """Return all that decides later numbers: text for each device in use.
+
+    It is plain data: ``torch.save`` and ``torch.load(weights_only=True)`` take
+    it. States that were reserved and not used up are not in it; those are
+    tensors of yours.
+    """
+    return {
+        "version": 1,
+        "seed": _settings.seed,
+        "contexts": {str(device): _library.save_text(context.handle)
+                     for device, context in _settings.contexts.items()}}
+
+
+def load_state_dict(state: Mapping[str, Any]) -> None:
+    """Continue where :func:`state_dict` was called, in this or a new process.
+
+    Sites of `state` that do not exist here begin where they were when they first
+    draw; sites that only exist here begin as they would have there. The mesh
+    stays as it was set here, and must be the one of the text.
+
+    Raises:
+        philox.Error: a text is damaged, or of another mesh; nothing has changed.
+    """
+    if state.get("version") != 1:
+        raise ValueError("philox: not a state_dict() of this version")
+    made: dict[torch.device, Context] = {}
+    try:
+        for name, text in state["contexts"].items():
+            device = device_of(name)
+            made[device] = Context(device)
+            made[device].load(text)
+    except BaseException:
+        for context in made.values():
+            context.close()
+        raise
+    with _settings.lock:
+        old = list(_settings.contexts.values())
+        _settings.contexts = made
+        _settings.seed = state["seed"]
+    for context in old:
+        context.close()
+
+
+def unclaimed(device: torch.device | str | None = None) -> list[str]:
+    """Return the names of sites that were loaded and have not drawn yet.
+
+    A name that stays here after a step belongs to a module that was renamed.
+    """
+    return _library.unclaimed(_settings.context(device_of(device)).handle)
+
+
+def digest(device: torch.device | str | None = None) -> int:
+    """Return 64 bits that two runs share if their later numbers are the same."""
+    value = ctypes.c_uint64()
+    _library.call("philox_context_digest",
+                  _settings.context(device_of(device)).handle, byref(value))
+    return value.value
+
+
+def check() -> None:
+    """Raise philox.Error if a device has seen a graph launched without philox.
+
+    It does not wait: what ran on streams that were synchronised is certain.
+    """
+    for context in list(_settings.contexts.values()):
+        report = _library.Report(size=ctypes.sizeof(_library.Report))
+        _library.call("philox_context_check", context.handle, byref(report))
+
+
+def reset() -> None:
+    """Forget all sites, meshes and seeds: as in a new process. For tests."""
+    with _settings.lock:
+        contexts = list(_settings.contexts.values())
+        _settings.contexts = {}
+        _settings.seed, _settings.mesh, _settings.differs = 0, [], ()
+        _settings.warned = False
+    for context in contexts:
+        context.close()
