@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 
 import pyte
 
@@ -63,10 +64,15 @@ class Screen(pyte.Screen):
         self.behind = ""
 
 
+# What the terminal gets after all that the command wrote: no command writes it.
+END = b"\0end of the command\0"
+
+
 # The terminal is no session's: one whose leader ends is hung up, and what nobody
-# has read by then is lost.
+# has read by then is lost. It is lost, too, where the last of the inner ends is
+# closed before all was read: so this one stays open.
 def start(columns, settings, command):
-    """Returns the process and the terminal's other end."""
+    """Returns the process and both ends of its terminal."""
     terminal, inside = pty.openpty()
     size = 0 if settings.pop("SIZE", "") == "0" else columns
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
@@ -77,8 +83,21 @@ def start(columns, settings, command):
         command, stdin=inside, stdout=streams["OUT"], stderr=streams["ERR"],
         env={name: value for name, value in environment.items()
              if value or name not in settings})
-    os.close(inside)
-    return process, terminal
+    return process, terminal, inside
+
+
+def output_of(process, terminal, inside):
+    """Returns what the command has written when it has ended."""
+
+    def tell():
+        process.wait()
+        os.write(inside, END)
+
+    threading.Thread(target=tell).start()
+    text = b""
+    while not text.endswith(END):
+        text += os.read(terminal, 65536)
+    return text[:-len(END)]
 
 
 def main():
@@ -90,17 +109,10 @@ def main():
     os.environ["TERM"] = "xterm"
     os.environ.pop("NO_COLOR", None)
     os.environ.pop("COLUMNS", None)
-    process, terminal = start(columns, settings, command)
+    process, terminal, inside = start(columns, settings, command)
     screen = Screen(columns, 3000)
     stream = pyte.ByteStream(screen)
-    while True:
-        try:
-            text = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not text:
-            break
-        stream.feed(text)
+    stream.feed(output_of(process, terminal, inside))
     status = process.wait()
     lines = [line.rstrip() for line in screen.display]
     while lines and not lines[-1]:
