@@ -50,26 +50,36 @@ void words_of(struct philox_state state, uint64_t first, uint64_t n,
 	philox_state_fill(state, &fill, 1);
 }
 
-/* Calls f(i, w) for elements i from begin to end, whose mask has the word w. */
+/* Calls f(begin, end, words) for runs of elements, a word for each. */
 template <typename F>
-void with_words(struct philox_state state, uint64_t first, uint64_t inner,
-		uint64_t begin, uint64_t end, const F &f)
+void with_words(struct philox_state state, uint64_t first, uint64_t begin,
+		uint64_t end, const F &f)
 {
 	uint32_t words[chunk];
-	uint64_t i = begin;
 
-	while (i < end) {
-		uint64_t group = i / inner;
-		uint64_t groups = std::min(chunk, (end - 1) / inner - group + 1);
+	for (uint64_t i = begin; i < end; i += chunk) {
+		uint64_t n = std::min(chunk, end - i);
 
-		words_of(state, first + group, groups, words);
-		for (uint64_t g = 0; g < groups; g++) {
-			uint64_t stop = std::min(end, (group + g + 1) * inner);
-
-			for (; i < stop; i++)
-				f(i, words[g]);
-		}
+		words_of(state, first + i, n, words);
+		f(i, i + n, words);
 	}
+}
+
+/* Calls f(begin, end, w) for runs of elements that share a word: `inner` each,
+ * but for the first and the last. */
+template <typename F>
+void with_shared_words(struct philox_state state, uint64_t first,
+		       uint64_t inner, uint64_t begin, uint64_t end, const F &f)
+{
+	uint64_t group = begin / inner, last = (end - 1) / inner;
+
+	with_words(state, first, group, last + 1,
+		   [&](uint64_t from, uint64_t to, const uint32_t *words) {
+			   for (uint64_t g = from; g < to; g++)
+				   f(std::max(begin, g * inner),
+				     std::min(end, (g + 1) * inner),
+				     words[g - from]);
+		   });
 }
 
 template <typename T> void poison(T *out, uint64_t n)
@@ -79,6 +89,48 @@ template <typename T> void poison(T *out, uint64_t n)
 		       &out[i]);
 }
 
+/* Elements with a word each. By value, so that no write can change the mask. */
+template <typename T, typename Wide>
+void mask_each(const T *__restrict x, T *__restrict out, uint64_t n,
+	       const uint32_t *__restrict words, const mask<Wide> mask)
+{
+	for (uint64_t i = 0; i < n; i++)
+		mask_element(x[i], words[i], mask, &out[i]);
+}
+
+/* Elements that share a word. */
+template <typename T, typename Wide>
+void mask_run(const T *__restrict x, T *__restrict out, uint64_t n, uint32_t w,
+	      const mask<Wide> mask)
+{
+	if (philox_keep(w, mask.threshold))
+		for (uint64_t i = 0; i < n; i++)
+			narrow(multiply_add(widen(x[i]), mask.scale,
+					    mask.shift),
+			       &out[i]);
+	else
+		for (uint64_t i = 0; i < n; i++)
+			narrow(mask.dropped, &out[i]);
+}
+
+template <typename T, typename Wide>
+void mask_part(const T *x, T *out, uint64_t begin, uint64_t end,
+	       struct philox_state state, const mask<Wide> &mask)
+{
+	if (mask.inner == 1)
+		with_words(state, mask.first, begin, end,
+			   [&](uint64_t from, uint64_t to, const uint32_t *w) {
+				   mask_each(x + from, out + from, to - from, w,
+					     mask);
+			   });
+	else
+		with_shared_words(state, mask.first, mask.inner, begin, end,
+				  [&](uint64_t from, uint64_t to, uint32_t w) {
+					  mask_run(x + from, out + from,
+						   to - from, w, mask);
+				  });
+}
+
 template <typename T, typename Wide>
 void mask_on_host(const T *x, T *out, uint64_t n, struct philox_state state,
 		  const mask<Wide> &mask)
@@ -86,10 +138,7 @@ void mask_on_host(const T *x, T *out, uint64_t n, struct philox_state state,
 	if (philox_is_poison(state))
 		return poison(out, n);
 	in_parts(n, [&](uint64_t begin, uint64_t end) {
-		with_words(state, mask.first, mask.inner, begin, end,
-			   [&](uint64_t i, uint32_t w) {
-				   mask_element(x[i], w, mask, &out[i]);
-			   });
+		mask_part(x, out, begin, end, state, mask);
 	});
 }
 
@@ -100,9 +149,12 @@ void bernoulli_on_host(const T *p, T *out, uint64_t n,
 	if (philox_is_poison(state))
 		return poison(out, n);
 	in_parts(n, [&](uint64_t begin, uint64_t end) {
-		with_words(state, first, 1, begin, end,
-			   [&](uint64_t i, uint32_t w) {
-				   bernoulli_element(widen(p[i]), w, &out[i]);
+		with_words(state, first, begin, end,
+			   [&](uint64_t from, uint64_t to, const uint32_t *w) {
+				   for (uint64_t i = from; i < to; i++)
+					   bernoulli_element(widen(p[i]),
+							     w[i - from],
+							     &out[i]);
 			   });
 	});
 }

@@ -53,7 +53,11 @@ PHILOX_FN void narrow(float x, f16 *to)
 	to->bits = philox_f32_to_f16(x);
 }
 
-/* Two roundings, on every device: neither is fused with the other. */
+/*
+ * Two roundings, on every device: neither is fused with the other. On a host
+ * -ffp-contract=off says so, and lets loops be vectors.
+ */
+#ifdef __CUDA_ARCH__
 PHILOX_FN float multiply_add(float x, float scale, float shift)
 {
 	return philox_multiply(x, scale) + shift;
@@ -62,6 +66,13 @@ PHILOX_FN double multiply_add(double x, double scale, double shift)
 {
 	return philox_multiply_f64(x, scale) + shift;
 }
+#else
+template <typename Wide>
+PHILOX_FN Wide multiply_add(Wide x, Wide scale, Wide shift)
+{
+	return x * scale + shift;
+}
+#endif
 
 /* The parameters of `masked`, in the type it computes in. */
 template <typename Wide> struct mask {

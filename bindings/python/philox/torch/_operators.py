@@ -74,6 +74,8 @@ torch.library.register_fake("philox::sample", _fake_sample)
 
 def _marked(states: Tensor) -> Tensor:
     """Return states as each vmap around the caller asks for them."""
+    if not torch._C._are_functorch_transforms_active():
+        return states
     for level in torch._C._functorch.get_interpreter_stack() or ():
         if level.key() != torch._C._functorch.TransformType.Vmap:
             continue
@@ -119,71 +121,65 @@ for _name in _MADE + _MAPPED + ("stochastic_round",):
 # --- derivatives --------------------------------------------------------------
 
 
-class _Draw(torch.autograd.Function):
-    """A function of (x, states, ...) that is linear in x but for a constant.
+def _keep(ctx: Any, x: Tensor, states: Tensor, rest: tuple[Any, ...]) -> None:
+    ctx.save_for_backward(states)
+    ctx.save_for_forward(states)
+    ctx.rest = rest
+    ctx.dtype = x.dtype
 
-    A subclass has its operator as `forward`, and as `derivative` what that does
-    to tangents and gradients.
+
+def _differentiable(name: str, derivative: Callable[..., Tensor]) -> Any:
+    """Return an operator of (x, states, ...) as a function with derivatives.
+
+    `derivative` has the operator's arguments: it is what the operator does to
+    tangents and gradients instead of x. Outside of the compiler there are two
+    autograd.Functions: that of transforms costs 25 us a call more.
     """
+    of = getattr(_ops, name).default
 
-    @staticmethod
-    def derivative(g: Tensor, states: Tensor, *rest: Any) -> Tensor:
-        raise NotImplementedError
-
-    @classmethod
-    def _context(cls, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, states, *rest = inputs
-        ctx.save_for_backward(states)
-        ctx.save_for_forward(states)
-        ctx.rest = rest
-        ctx.dtype = inputs[0].dtype
-
-    @classmethod
-    def _back(cls, ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+    def back(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         states, = ctx.saved_tensors
         none = (None,) * (1 + len(ctx.rest))
         if not ctx.needs_input_grad[0]:
             return (None, *none)
-        return (cls.derivative(g, states, *ctx.rest).to(ctx.dtype), *none)
+        return (derivative(g, states, *ctx.rest).to(ctx.dtype), *none)
 
-    @classmethod
-    def _forth(cls, ctx: Any, g: Tensor | None, *_: Any) -> Tensor | None:
+    def forth(ctx: Any, g: Tensor | None, *_: Any) -> Tensor | None:
         states, = ctx.saved_tensors
-        return None if g is None else cls.derivative(g, states, *ctx.rest)
+        return None if g is None else derivative(g, states, *ctx.rest)
 
+    def forward(ctx: Any, x: Tensor, states: Tensor, *rest: Any) -> Tensor:
+        _keep(ctx, x, states, rest)
+        return of(x, states, *rest)
 
-def _differentiable(name: str, derivative: Callable[..., Tensor]) -> Any:
-    """Make the autograd.Function of an operator, and register its formula."""
-    of = getattr(_ops, name)
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _keep(ctx, inputs[0], inputs[1], inputs[2:])
 
-    Function = type(f"Philox_{name}", (_Draw,), {
-        "forward": staticmethod(of),
-        "derivative": staticmethod(derivative),
-        "setup_context": staticmethod(
-            lambda ctx, inputs, output: Function._context(ctx, inputs, output)),
-        "backward": staticmethod(lambda ctx, g: Function._back(ctx, g)),
-        "jvp": staticmethod(lambda ctx, *g: Function._forth(ctx, *g)),
-        "vmap": staticmethod(
-            lambda info, in_dims, *a: _rule(Function.apply)(info, in_dims, *a)),
-    })
+    def vmap(info: Any, in_dims: Sequence[Any], *arguments: Any) -> Any:
+        return _rule(transformed)(info, in_dims, *arguments)
+
+    shared = {"backward": staticmethod(back), "jvp": staticmethod(forth)}
+    plain = type(f"Philox_{name}", (torch.autograd.Function,),
+                 {"forward": staticmethod(forward), **shared}).apply
+    transformed = type(f"Philox_{name}", (torch.autograd.Function,), {
+        "forward": staticmethod(lambda *arguments: of(*arguments)),
+        "setup_context": staticmethod(setup_context),
+        "vmap": staticmethod(vmap), **shared}).apply
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.save_for_backward(inputs[1])
         ctx.rest = inputs[2:]
         ctx.dtype = inputs[0].dtype
 
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        states, = ctx.saved_tensors
-        grad = derivative(g, states, *ctx.rest).to(ctx.dtype)
-        return (grad, *(None,) * (1 + len(ctx.rest)))
-
-    torch.library.register_autograd(f"philox::{name}", backward,
+    torch.library.register_autograd(f"philox::{name}", back,
                                     setup_context=setup)
 
     def apply(*arguments: Any) -> Tensor:
         if torch.compiler.is_compiling():
             return of(*arguments)
-        return Function.apply(*arguments)
+        if torch._C._are_functorch_transforms_active():
+            return transformed(*arguments)
+        return plain(*arguments)
 
     return apply
 
