@@ -549,6 +549,7 @@ include doc/manual.mk
 
 # --- bindings ------------------------------------------------------------------
 
+## python           the package for PyTorch, in build/python; PYTHON has torch
 include bindings/python/python.mk
 
 # --- install ------------------------------------------------------------------

@@ -6,7 +6,8 @@
 The environment has PyTorch 2.9 or newer, whose headers the operators are
 compiled with; so isolation, which hides it, has to be off. The wheel serves
 every later PyTorch and every Python from 3.10 on. Kernels for GPUs are in it
-where nvcc is; `make` takes settings of the Makefile.
+where nvcc is. Settings: `make` has variables of the Makefile, and `build` the folder
+that is built in, build/wheel by default.
 """
 
 import base64
@@ -79,10 +80,11 @@ def _require_torch():
 def _make(settings):
     """Build the package; return its folder."""
     _require_torch()
-    build = "build/wheel"
+    settings = settings or {}
+    build = settings.get("build", "build/wheel")
     command = ["make", f"-j{os.cpu_count() or 1}", f"BUILD={build}",
                f"PYTHON={sys.executable}",
-               *shlex.split((settings or {}).get("make", "")), "python"]
+               *shlex.split(settings.get("make", "")), "python"]
     try:
         subprocess.run(command, cwd=TOP, check=True)
     except FileNotFoundError:

@@ -44,6 +44,5 @@ $(PACKAGE_FILES): $(BUILD)/python/%: bindings/python/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-## python           the package for PyTorch, in build/python; PYTHON has torch
 python: $(PACKAGE_FILES) $(PACKAGE)/torch/operators.so
 endif

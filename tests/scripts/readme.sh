@@ -9,6 +9,7 @@
 #                tests/readme/names.h
 #   ```cuda      lines of an example: examples.sh compares them
 #   ```cmake     installed.sh uses it
+#   ```python    bindings/python.sh runs the blocks of a page as one program
 #   ```text      is only read
 #   ```events    events.sh compares them
 #
@@ -83,12 +84,12 @@ try_block()
 		check "$name runs" runs ./program
 		;;
 	*.sh)
-		grep -qE '\<(apt-get|make|cmake|pkg-config)\>' "$1" ||
+		grep -qE '\<(apt-get|make|cmake|pkg-config|pip)\>' "$1" ||
 			check "$name runs" runs sh -eux "$1"
 		;;
 	*.output) check "$name is what is printed" diff "$WORK/printed" "$1" ;;
 	*.part) check "$name compiles" part_compiles "$1" ;;
-	*.cuda | *.cmake | *.events | *.text) ;;
+	*.cuda | *.cmake | *.events | *.python | *.text) ;;
 	*) check "$name is of a known kind" false ;;
 	esac
 }
