@@ -298,6 +298,7 @@ all_rows()
 	row runner 120 show_end "the layers of a step as calls of functions" \
 		"$philox" train --runner --device cuda $few_steps
 	cublas
+	pytorch
 	row matrix 120 show_end "all sequences of events" \
 		"$philox" matrix --device cuda --regions 1 --length $length
 	row schedules 120 show_end "every schedule" \
@@ -336,6 +337,20 @@ cublas()
 	else
 		# shellcheck disable=SC2086
 		row cublas 120 show_end "$what" "$program" ${simulated:+16}
+	fi
+}
+
+pytorch()
+{
+	what="philox.torch: its numbers are the CPU's, also in captured graphs"
+	if [ -n "$simulated" ]; then
+		needs_gpu python "$what"
+	elif ! "$python" -c 'import torch' 2>"$WORK/err"; then
+		leave_out python "$what" "$python has no torch"
+	else
+		row python 300 show_end "$what" sh -c "make -s -j$(nproc) \
+			PYTHON='$python' python && PYTHONPATH='$BUILD/python' \
+			exec '$python' bindings/python/tests/gpu/test_gpu.py"
 	fi
 }
 

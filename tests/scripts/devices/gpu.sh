@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## loop## runner## cublas## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
+		grep -F '## selftest## probe## train## loop## runner## cublas## python## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
 }
 
 one_hangs()
