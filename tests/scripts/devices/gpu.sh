@@ -334,11 +334,11 @@ simulated_run()
 
 says_what_needs_a_gpu()
 {
-	for name in probe memcheck racecheck initcheck synccheck bench-replay; do
+	for name in probe python memcheck racecheck initcheck synccheck bench-replay; do
 		outcome $name 'skipped\*\*, needs a GPU, and this one is simulated$' ||
 			return 1
 	done
-	[ "$(grep -c 'needs a GPU' "$WORK/told")" = 6 ]
+	[ "$(grep -c 'needs a GPU' "$WORK/told")" = 7 ]
 }
 
 simulated_figures()
