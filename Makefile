@@ -686,5 +686,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all ranks check test python simulated gpu matrix fuzz fuzzers \
-	quality html install install-strip uninstall dist format clean help FORCE
+.PHONY: all ranks check test python python-jax simulated gpu matrix fuzz \
+	fuzzers quality html install install-strip uninstall dist format clean help FORCE
