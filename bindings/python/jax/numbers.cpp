@@ -2,7 +2,7 @@
  * bindings/python/jax/numbers.cpp - what philox/jax.py calls, as targets of
  * XLA's foreign function interface
  *
- * All are for a CPU and pure: they draw from the states that they are given, and
+ * All are for a CPU and pure: they draw from the states they are given, and
  * reserve nothing. A state is an array of 16 bytes, {seed, offset}.
  */
 #include <cstdint>
