@@ -549,7 +549,8 @@ include doc/manual.mk
 
 # --- bindings ------------------------------------------------------------------
 
-## python           the package for PyTorch, in build/python; PYTHON has torch
+## python           the package for PyTorch, in BUILD/python; PYTHON has torch
+## python-jax       the one for JAX, on a CPU, likewise; PYTHON has jax
 include bindings/python/python.mk
 
 # --- install ------------------------------------------------------------------
