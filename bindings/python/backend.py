@@ -84,7 +84,8 @@ def _make(settings):
     build = settings.get("build", "build/wheel")
     command = ["make", f"-j{os.cpu_count() or 1}", f"BUILD={build}",
                f"PYTHON={sys.executable}",
-               *shlex.split(settings.get("make", "")), "python"]
+               *shlex.split(settings.get("make", "")), "python",
+               *(["python-jax"] if importlib.util.find_spec("jax") else [])]
     try:
         subprocess.run(command, cwd=TOP, check=True)
     except FileNotFoundError:

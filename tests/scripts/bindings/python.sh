@@ -1,5 +1,5 @@
 #!/bin/sh
-# The package for PyTorch (bindings/python): what pip makes of it, and its tests.
+# The packages for PyTorch and JAX (bindings/python): what pip makes of it, and its tests.
 #
 #   PHILOX_PYTHON      a python with torch, pytest and jax
 #   PHILOX_PYTHON_OLD  one with the oldest torch that there are operators for,
@@ -60,7 +60,7 @@ fi
 
 is_built()
 {
-	make -j"$(nproc)" PYTHON="$python" python
+	make -j"$(nproc)" PYTHON="$python" "$@"
 }
 
 # Only the stable ABI: no C++ of torch, no Python
@@ -98,7 +98,12 @@ ph.seed(1)
 assert ph.uniform((8,)).min() >= 0")
 }
 
-check "make python builds the package" is_built
+check "make python builds the package" is_built python
+if has jax; then
+	check "make python-jax builds that for JAX" is_built python-jax
+else
+	skip "the package for JAX" "$python has no jax"
+fi
 check "the operators use the stable ABI only" is_stable
 check "pip's backend packs a wheel" is_packed
 check "a wheel without kernels for GPUs is below 4 MB" is_small
@@ -147,7 +152,8 @@ tests()
 }
 
 folders=bindings/python/tests
-tests "$python" "$folders" --ignore="$folders/thunder"
+tests "$python" "$folders" --ignore="$folders/thunder" \
+	$(has jax || echo --ignore="$folders/jax")
 if [ -n "$old" ]; then
 	tests "$old" "$folders/operators" "$folders/thunder"
 else
