@@ -1,76 +1,131 @@
-"""A context on the host and its sites, for packages without PyTorch.
+"""A philox context and its sites, for all packages.
 
 A *site* is a place in a program that draws, known by its name: a region of
-philox with one operator. The sites are those that ``philox.torch`` would make
-for a CPU, and so are their states.
+philox with one operator, whose forwards are owed no backward. Its states are
+data, pairs {seed, offset}.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 from philox import _library
-from philox._library import Error, OpDesc, RegionDesc, ReserveDesc, State, byref
+from philox._library import Error, OpDesc, RegionDesc, ReserveDesc, byref
+
+#: 32-bit words by which a site moves for each reserved state.
+ADVANCE = 4
+
+#: An axis of a mesh: name, number of ranks, own coordinate.
+Axis = tuple[str, int, int]
 
 
 class Context:
-    """A philox context on the host, seeded, and its sites."""
+    """A context on a device of its own, with sites that are made as needed.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        device: as philox_device_open() takes it.
+        seed: modulo 2**64.
+        mesh: axes, if there are any.
+        differs: the axes of it along which new sites differ.
+    """
+
+    def __init__(self, device: str = "host:sync", seed: int = 0,
+                 mesh: Sequence[Axis] = (),
+                 differs: Sequence[str] = ()) -> None:
         self._lock = threading.Lock()
         self._regions: dict[str, int] = {}
-        self._opened = _library.make("philox_device_open", b"host:sync")
+        self._differs = [name.encode() for name in differs]
+        self._opened = _library.make("philox_device_open", device.encode())
+        self.handle: Any = None
         try:
-            self._handle = _library.make("philox_context_create", self._opened)
+            self.handle = _library.make("philox_context_create", self._opened)
+            self.seed(seed)
+            if mesh:
+                self.set_mesh(mesh, differs)
         except Error:
-            _library.call("philox_device_close", self._opened)
+            self.close()
             raise
-        self.seed(seed)
 
     def seed(self, value: int) -> None:
         """Give the generator a seed; all sites begin again."""
-        _library.call("philox_generator_seed",
-                      _library.generator(self._handle), value % 2**64)
+        _library.call("philox_generator_seed", _library.generator(self.handle),
+                      value % 2**64)
 
-    def reserve(self, site: str, n: int) -> tuple[int, int]:
-        """Reserve n states of a site; return {seed, offset} of the first.
+    def set_mesh(self, mesh: Sequence[Axis], differs: Sequence[str]) -> None:
+        """Tell the place among ranks, before anything draws."""
+        _library.call("philox_context_set_mesh", self.handle,
+                      byref(_library.mesh_of(mesh)))
+        self._differs = [name.encode() for name in differs]
 
-        Each is 4 words further than the one before it.
+    def reserve(self, sites: Sequence[str], counts: Sequence[int], states: int,
+                stream: int = 0) -> None:
+        """Reserve counts[i] states of sites[i]: all of them, or none.
+
+        Args:
+            states: address of an array of {seed, offset}: the first state of
+                each site is written. Each other is ADVANCE further than the one
+                before it.
+            stream: that of the draws, which is not capturing.
         """
-        state = State()
+        n = len(sites)
         desc = ReserveDesc(
             size=ctypes.sizeof(ReserveDesc),
-            regions=(ctypes.c_void_p * 1)(self._region(site)),
-            limits=(ctypes.c_uint32 * 1)(n), n_regions=1,
-            states=ctypes.addressof(state), n_states=1,
-            flags=_library.INFERENCE)
-        _library.call("philox_context_reserve", self._handle, None, byref(desc))
-        return state.seed, state.offset
+            regions=(ctypes.c_void_p * n)(*map(self._region, sites)),
+            limits=(ctypes.c_uint32 * n)(*counts), n_regions=n, states=states,
+            n_states=n, flags=_library.INFERENCE)
+        status = _library.reserve(self.handle, stream, byref(desc))
+        if status:
+            _library.fail(status)
 
     def _region(self, site: str) -> int:
-        with self._lock:
-            if site not in self._regions:
-                op = OpDesc()
-                options = RegionDesc(
-                    size=ctypes.sizeof(RegionDesc), name=site.encode(),
-                    ops=ctypes.pointer(op), n_ops=1,
-                    op_size=ctypes.sizeof(op), pending=1)
-                self._regions[site] = _library.make(
-                    "philox_region_create", self._handle, byref(options)).value
-            return self._regions[site]
+        region = self._regions.get(site)
+        if region is None:
+            with self._lock:
+                region = self._regions.get(site) or self._make_region(site)
+                self._regions[site] = region
+        return region
+
+    def _make_region(self, site: str) -> int:
+        op = OpDesc()
+        n = len(self._differs)
+        options = RegionDesc(
+            size=ctypes.sizeof(RegionDesc), name=site.encode(),
+            ops=ctypes.pointer(op), n_ops=1, op_size=ctypes.sizeof(op),
+            pending=1, n_differs=n,
+            differs=(ctypes.c_char_p * max(n, 1))(*self._differs))
+        return _library.make("philox_region_create", self.handle,
+                             byref(options)).value
 
     def save_text(self) -> str:
         """Return all that decides later states."""
-        return _library.save_text(self._handle)
+        return _library.save_text(self.handle)
 
     def load_text(self, text: str) -> None:
         """Continue where a text was saved; sites that are new begin there."""
         data = text.encode()
-        _library.call("philox_context_load_text_flags", self._handle, data,
+        _library.call("philox_context_load_text_flags", self.handle, data,
                       len(data), _library.LOAD_AHEAD)
+
+    def unclaimed(self) -> list[str]:
+        """Return the names of sites that were loaded and have not drawn yet."""
+        return _library.unclaimed(self.handle)
+
+    def digest(self) -> int:
+        """Return 64 bits that contexts share if their later numbers are the same."""
+        value = ctypes.c_uint64()
+        _library.call("philox_context_digest", self.handle, byref(value))
+        return value.value
+
+    def check(self) -> None:
+        """Raise Error if the device has seen a graph launched without philox."""
+        report = _library.Report(size=ctypes.sizeof(_library.Report))
+        _library.call("philox_context_check", self.handle, byref(report))
 
     def close(self) -> None:
         """End the context. No call may use it any more."""
-        _library.call("philox_context_destroy", self._handle)
+        if self.handle:
+            _library.call("philox_context_destroy", self.handle)
         _library.call("philox_device_close", self._opened)

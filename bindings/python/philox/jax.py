@@ -339,7 +339,7 @@ class _Ledger:
     def context(self) -> Context:
         with self.lock:
             if self.made is None:
-                self.made = Context(self.seed)
+                self.made = Context(seed=self.seed)
             return self.made
 
 
@@ -390,8 +390,9 @@ def reserve(site: str, n: int = 1) -> Array:
     n = operator.index(n)
     if not 1 <= n < 2**32:
         raise ValueError(f"philox: reserve gives 1 state or more, not {n}")
-    first, offset = _ledger.context().reserve(site, n)
-    return fold(state(first, offset), jnp.arange(n, dtype=jnp.uint32))
+    first = _library.State()
+    _ledger.context().reserve((site,), (n,), ctypes.addressof(first))
+    return fold(state(first.seed, first.offset), jnp.arange(n, dtype=jnp.uint32))
 
 
 def state_dict() -> dict[str, Any]:
@@ -413,7 +414,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     """
     if state.get("version") != 1 or "cpu" not in state["contexts"]:
         raise ValueError("philox: not a state_dict() of a CPU, of this version")
-    made = Context(state["seed"])
+    made = Context(seed=state["seed"])
     try:
         made.load_text(state["contexts"]["cpu"])
     except BaseException:

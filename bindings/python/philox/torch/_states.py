@@ -9,7 +9,6 @@ given, and the ledger of the site's device knows which those are.
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,81 +17,24 @@ from typing import Any
 
 import torch
 
-from philox import _library
-from philox._library import Error, ReserveDesc, byref
-
-#: 32-bit words by which a site moves for each reserved state.
-ADVANCE = 4
+from philox import _context, _library
+from philox._context import ADVANCE
 
 
-class Context:
-    """A philox context on one device, and its sites; made when first needed."""
+class Context(_context.Context):
+    """The context of one of PyTorch's devices."""
 
     def __init__(self, device: torch.device) -> None:
-        name = "host:sync" if device.type == "cpu" else f"cuda:{device.index}"
         self.device = device
-        self.lock = threading.Lock()
-        self.regions: dict[str, int] = {}
-        self.opened = _library.make("philox_device_open", name.encode())
-        try:
-            self.handle = _library.make("philox_context_create", self.opened)
-        except Error:
-            _library.call("philox_device_close", self.opened)
-            raise
-        _library.call("philox_generator_seed", self.generator(), _settings.seed)
-        if _settings.mesh:
-            self.set_mesh(_settings.mesh)
+        name = "host:sync" if device.type == "cpu" else f"cuda:{device.index}"
+        super().__init__(name, _settings.seed, _settings.mesh, _settings.differs)
 
-    def generator(self) -> int:
-        return _library.generator(self.handle)
-
-    def set_mesh(self, axes: list[tuple[str, int, int]]) -> None:
-        _library.call("philox_context_set_mesh", self.handle,
-                      byref(_library.mesh_of(axes)))
-
-    def region(self, site: str) -> int:
-        """Return the region of a site, which is made if it is new."""
-        region = self.regions.get(site)
-        if region is None:
-            with self.lock:
-                region = self.regions.get(site) or self._make_region(site)
-                self.regions[site] = region
-        return region
-
-    def _make_region(self, site: str) -> int:
-        op = _library.OpDesc()
-        differs = [name.encode() for name in _settings.differs]
-        options = _library.RegionDesc(
-            size=ctypes.sizeof(_library.RegionDesc), name=site.encode(),
-            ops=ctypes.pointer(op), n_ops=1, op_size=ctypes.sizeof(op),
-            pending=1, differs=(ctypes.c_char_p * max(len(differs), 1))(*differs),
-            n_differs=len(differs))
-        return _library.make("philox_region_create", self.handle,
-                             byref(options)).value
-
-    def reserve(self, sites: Sequence[str], counts: Sequence[int]) -> torch.Tensor:
+    def new_states(self, sites: Sequence[str],
+                   counts: Sequence[int]) -> torch.Tensor:
         """Return the states of counts[i] draws of sites[i], one after another."""
-        n = len(sites)
-        states = torch.empty(n, 2, dtype=torch.int64)
-        desc = ReserveDesc(
-            size=ctypes.sizeof(ReserveDesc),
-            regions=(ctypes.c_void_p * n)(*map(self.region, sites)),
-            limits=(ctypes.c_uint32 * n)(*counts), n_regions=n,
-            states=states.data_ptr(), n_states=n, flags=_library.INFERENCE)
-        status = _library.reserve(self.handle, self.stream(), byref(desc))
-        if status:
-            _library.fail(status)
+        states = torch.empty(len(sites), 2, dtype=torch.int64)
+        self.reserve(sites, counts, states.data_ptr(), self.stream())
         return self.to_device(_each_draw(states, counts))
-
-    def load(self, text: str) -> None:
-        data = text.encode()
-        _library.call("philox_context_load_text_flags", self.handle, data,
-                      len(data), _library.LOAD_AHEAD)
-
-    def close(self) -> None:
-        """End the context. No call may use it any more."""
-        _library.call("philox_context_destroy", self.handle)
-        _library.call("philox_device_close", self.opened)
 
     def stream(self) -> int:
         if self.device.type == "cpu":
@@ -176,7 +118,7 @@ class _Ledger:
                 "philox.torch.checkpoint_contexts with use_reentrant=False; under "
                 "a reentrant checkpoint, philox.torch.anchored(). For new numbers "
                 "use philox.torch.fresh().")
-        return _settings.context(device).reserve(sites, counts)
+        return _settings.context(device).new_states(sites, counts)
 
 
 _ledger = _Ledger()
@@ -276,7 +218,7 @@ class _Fresh:
 
     def reserve(self, device: torch.device, sites: Sequence[str],
                 counts: Sequence[int], above: int) -> torch.Tensor:
-        return _settings.context(device).reserve(sites, counts)
+        return _settings.context(device).new_states(sites, counts)
 
 
 def anchored() -> Any:
@@ -377,8 +319,7 @@ def seed(value: int) -> None:
         raise ValueError(f"philox: the seed {value} has more than 64 bits")
     _settings.seed = value % 2**64
     for context in list(_settings.contexts.values()):
-        _library.call("philox_generator_seed", context.generator(),
-                      _settings.seed)
+        context.seed(value)
 
 
 def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
@@ -400,7 +341,7 @@ def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
     if unknown:
         raise ValueError(f"philox: the mesh has no axis {sorted(unknown)[0]!r}")
     for context in list(_settings.contexts.values()):
-        context.set_mesh(axes)
+        context.set_mesh(axes, differs)
     _settings.mesh, _settings.differs = axes, tuple(differs)
 
 
@@ -425,7 +366,7 @@ def state_dict() -> dict[str, Any]:
     return {
         "version": 1,
         "seed": _settings.seed,
-        "contexts": {str(device): _library.save_text(context.handle)
+        "contexts": {str(device): context.save_text()
                      for device, context in _settings.contexts.items()}}
 
 
@@ -446,7 +387,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
         for name, text in state["contexts"].items():
             device = device_of(name)
             made[device] = Context(device)
-            made[device].load(text)
+            made[device].load_text(text)
     except BaseException:
         for context in made.values():
             context.close()
@@ -464,15 +405,12 @@ def unclaimed(device: torch.device | str | None = None) -> list[str]:
 
     A name that stays here after a step belongs to a module that was renamed.
     """
-    return _library.unclaimed(_settings.context(device_of(device)).handle)
+    return _settings.context(device_of(device)).unclaimed()
 
 
 def digest(device: torch.device | str | None = None) -> int:
     """Return 64 bits that two runs share if their later numbers are the same."""
-    value = ctypes.c_uint64()
-    _library.call("philox_context_digest",
-                  _settings.context(device_of(device)).handle, byref(value))
-    return value.value
+    return _settings.context(device_of(device)).digest()
 
 
 def check() -> None:
@@ -481,8 +419,7 @@ def check() -> None:
     It does not wait: what ran on streams that were synchronised is certain.
     """
     for context in list(_settings.contexts.values()):
-        report = _library.Report(size=ctypes.sizeof(_library.Report))
-        _library.call("philox_context_check", context.handle, byref(report))
+        context.check()
 
 
 def reset() -> None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-ROOT = pathlib.Path(__file__).parents[3]
+ROOT = pathlib.Path(__file__).parents[4]
 KNOWN = ROOT / "tests/numbers/known"
 
 MASK32 = np.uint64(2**32 - 1)
