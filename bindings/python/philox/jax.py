@@ -25,6 +25,13 @@ Under ``vmap`` each element of the batch is a call of its own, one after the
 other: where the state is shared all elements have the same numbers, and where
 there is a state for each (``fold(state, jnp.arange(n))``), each has its own.
 
+On several devices the numbers are the same, too: XLA does not split a draw of
+this module, so under ``jit`` each device draws the whole array. Within
+``jax.shard_map`` each draws its shard only, as an array of its own, from the
+state that it is given: ``fold(state, jax.lax.axis_index(axis))``, for example.
+
+It is for CPUs only: what XLA compiles for a GPU cannot draw here.
+
 Shapes, dtypes and parameters are known when a function is traced; x, logits and
 states may be traced. It was tested with jax 0.10.2; ``make python-jax`` builds
 it, with the headers of the jax that is installed.
@@ -130,8 +137,12 @@ def _shape(shape: int | Sequence[int], name: str) -> tuple[int, ...]:
     return sizes
 
 
-def _call(target: str, shape: Sequence[int], dtype: Any) -> Any:
-    return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype),
+def _call(target: str, shape: Sequence[int], dtype: Any, like: Array) -> Any:
+    """Return a target whose result differs between shards as `like` does."""
+    varies = getattr(jax.typeof(like), "manual_axis_type", None)
+    options = {} if varies is None else {"manual_axis_type": varies}
+    return jax.ffi.ffi_call(target,
+                            jax.ShapeDtypeStruct(shape, dtype, **options),
                             vmap_method="sequential")
 
 
@@ -157,6 +168,20 @@ def state(seed: int, offset: int = 0) -> Array:
     return jnp.array(_state_of(seed % 2**64, offset), jnp.uint32)
 
 
+def _four_times(n: Any) -> tuple[Array, Array]:
+    """Return the low and the high word of 4 n, modulo 2**64."""
+    if isinstance(n, (int, np.integer)):
+        n = np.array(int(n) % 2**64, np.uint64)
+    # Before JAX would make 32 bits of 64
+    steps = n if isinstance(n, np.ndarray) else jnp.asarray(n)
+    if not jnp.issubdtype(steps.dtype, jnp.integer):
+        raise TypeError(f"philox: fold takes integers, not {steps.dtype}")
+    if steps.dtype.itemsize < 4:
+        steps = steps.astype(np.int32)
+    return (jnp.asarray(steps.astype(np.uint32)) << 2,
+            jnp.asarray((steps >> 30).astype(np.uint32)))
+
+
 def fold(state: Any, n: Any) -> Array:
     """Return the state of step `n`, whose offset is 4 n further, modulo 2**64.
 
@@ -170,17 +195,7 @@ def fold(state: Any, n: Any) -> Array:
         row n of it, so fold only to steps that were reserved.
     """
     words = _words(state, "fold")
-    if isinstance(n, int):
-        step = ADVANCE * n % 2**64
-        low, high = jnp.uint32(step % 2**32), jnp.uint32(step >> 32)
-    else:
-        steps = jnp.asarray(n)
-        if not jnp.issubdtype(steps.dtype, jnp.integer):
-            raise TypeError(f"philox: fold takes integers, not {steps.dtype}")
-        if steps.dtype.itemsize < 4:
-            steps = steps.astype(jnp.int32)
-        low = steps.astype(jnp.uint32) << 2
-        high = (steps >> 30).astype(jnp.uint32)
+    low, high = _four_times(n)
     offset = words[..., 2] + low
     high = words[..., 3] + high + (offset < low).astype(jnp.uint32)
     parts = jnp.broadcast_arrays(words[..., 0], words[..., 1], offset, high)
@@ -231,8 +246,9 @@ def normal(state: Any, shape: int | Sequence[int] = (),
 def _draw(name: str, dist: int, state: Any, shape: int | Sequence[int],
           dtype: Any, a: np.float64, b: np.float64) -> Array:
     _require_floating(np.dtype(dtype), name)
-    call = _call("philox_jax_draw", _shape(shape, name), np.dtype(dtype))
-    return call(_one(state, name), dist=np.int64(dist), a=a, b=b)
+    words = _one(state, name)
+    call = _call("philox_jax_draw", _shape(shape, name), np.dtype(dtype), words)
+    return call(words, dist=np.int64(dist), a=a, b=b)
 
 
 def dropout(x: Any, state: Any, p: float = 0.5) -> Array:
@@ -251,8 +267,7 @@ def dropout(x: Any, state: Any, p: float = 0.5) -> Array:
         NaN or infinity is 0.
 
     It has a ``jax.custom_vjp``, so reverse mode works, any number of times, and
-    forward mode (``jvp``, ``jacfwd``, ``linearize``) raises JAX's TypeError,
-    unless p is 0.
+    forward mode (``jvp``, ``jacfwd``) raises JAX's TypeError, unless p is 0.
     """
     x = jnp.asarray(x)
     p = _fraction(p, "dropout's p")
@@ -263,7 +278,7 @@ def dropout(x: Any, state: Any, p: float = 0.5) -> Array:
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
 def _dropout(x: Array, words: Array, p: np.float64) -> Array:
-    return _call("philox_jax_dropout", x.shape, x.dtype)(x, words, p=p)
+    return _call("philox_jax_dropout", x.shape, x.dtype, x)(x, words, p=p)
 
 
 def _dropout_forward(x: Array, words: Array,
@@ -321,8 +336,8 @@ def sample(logits: Any, states: Any, temperature: float = 1.0, top_k: int = 0,
                   "min_p": _fraction(min_p, "sample's min_p")}
     if not rows:
         return jnp.zeros(0, jnp.int32)
-    return _call("philox_jax_sample", (rows,), jnp.int32)(logits, words,
-                                                          **parameters)
+    call = _call("philox_jax_sample", (rows,), jnp.int32, words)
+    return call(logits, words, **parameters)
 
 
 # --- the ledger ---------------------------------------------------------------

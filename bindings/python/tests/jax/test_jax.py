@@ -22,6 +22,9 @@ import pytest
 import philox.jax as ph
 from philox import _library
 
+# Before JAX makes its devices: as many CPUs
+jax.config.update("jax_num_cpu_devices", 4)
+
 EXPECTED = json.loads(
     pathlib.Path(__file__).with_name("expected.json").read_text())
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -43,7 +46,7 @@ def wide(dtype):
     return jax.enable_x64(dtype == "float64")
 
 
-# --- the oracle: the C library, called directly ---------------------------------
+# --- the oracle: the C library, called directly -------------------------------
 
 
 class Fill(ctypes.Structure):
@@ -78,7 +81,7 @@ def filled(function, seed, offset, shape, dtype, x=None, **parameters):
     return out
 
 
-# --- numbers --------------------------------------------------------------------
+# --- numbers ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -153,7 +156,7 @@ def test_default_dtype_and_range_are_float32_from_0_to_1():
     assert 0 <= x.min() < 0.01 and 0.99 < x.max() < 1
 
 
-# --- dropout and its derivative ---------------------------------------------------
+# --- dropout and its derivative -----------------------------------------------
 
 
 def keep_of(state, shape, p):
@@ -269,7 +272,7 @@ def test_a_state_may_be_carried_by_a_scan_that_is_differentiated():
     np.testing.assert_allclose(g, keep, rtol=1e-6)
 
 
-# --- vmap -------------------------------------------------------------------------
+# --- vmap ---------------------------------------------------------------------
 
 
 def test_vmap_with_one_state_gives_each_element_the_same_mask():
@@ -300,7 +303,45 @@ def test_vmap_of_sample_is_a_sample_of_each_element():
     assert got.reshape(-1).tolist() == want.tolist()
 
 
-# --- states -----------------------------------------------------------------------
+# --- several devices ----------------------------------------------------------
+
+
+@pytest.fixture
+def mesh():
+    assert len(jax.devices()) == 4
+    return jax.sharding.Mesh(np.array(jax.devices()), ("d",))
+
+
+def test_sharded_arrays_have_the_mask_of_the_whole_array(mesh):
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
+    x = jax.device_put(jnp.ones((8, 16)), rows)
+    state = ph.state(5)
+    keep = keep_of(state, (8, 16), 0.5)
+    y, back = jax.vjp(jax.jit(lambda x: ph.dropout(x, state, 0.5)), x)
+    u = jax.jit(lambda s: ph.uniform(s, (8, 16)), out_shardings=rows)(state)
+    assert bits(y) == bits(keep)
+    assert bits(back(x)[0]) == bits(keep)
+    assert u.sharding == rows
+    assert bits(u) == bits(filled("uniform", 5, 0, (8, 16), "float32", low=0,
+                                  high=1))
+
+
+def test_shards_within_a_shard_map_draw_from_their_own_states(mesh):
+    spec = jax.sharding.PartitionSpec("d")
+    state = ph.state(5)
+
+    def draw(x):
+        mine = ph.fold(state, jax.lax.axis_index("d"))
+        return ph.dropout(x, mine, 0.5)
+
+    f = jax.shard_map(draw, mesh=mesh, in_specs=spec, out_specs=spec)
+    want = [keep_of(ph.state(5, 4 * n), (2, 16), 0.5) for n in range(4)]
+    assert bits(f(jnp.ones((8, 16)))) == bits(np.concatenate(want))
+    g = jax.grad(lambda x: f(x).sum())(jnp.ones((8, 16)))
+    assert bits(g) == bits(np.concatenate(want))
+
+
+# --- states -------------------------------------------------------------------
 
 
 def words(seed, offset):
@@ -324,6 +365,21 @@ def test_fold_takes_steps_of_64_bits():
     with jax.enable_x64(True):
         got = ph.fold(ph.state(1), jnp.int64(2**40 + 1))
         assert got.tolist() == words(1, 2**42 + 4)
+
+
+def test_fold_takes_numpy_integers_of_64_bits_without_x64():
+    n = 2**40 + 1
+    assert ph.fold(ph.state(1), np.int64(n)).tolist() == words(1, 4 * n)
+    assert ph.fold(ph.state(1), np.array([n, 1])).tolist() == [
+        words(1, 4 * n), words(1, 4)]
+
+
+def test_fold_steps_back_by_negative_steps():
+    want = words(1, 2**32 - 4)
+    state = ph.state(1, 2**32 + 4)
+    for n in (-2, np.int64(-2), np.array(-2), jnp.int32(-2), jnp.int8(-2)):
+        assert ph.fold(state, n).tolist() == want
+    assert ph.fold(ph.state(1), -1).tolist() == words(1, 2**64 - 4)
 
 
 def test_fold_takes_small_integers():
@@ -359,7 +415,7 @@ def test_state_takes_seeds_and_offsets_of_64_bits():
     assert ph.state(-1).tolist() == words(2**64 - 1, 0)
 
 
-# --- the ledger -------------------------------------------------------------------
+# --- the ledger ---------------------------------------------------------------
 
 
 def reserved(rows):
@@ -420,7 +476,7 @@ def test_reserve_in_a_function_that_is_differentiated_is_fresh_each_call():
     assert bits(f(jnp.ones(64))) != bits(f(jnp.ones(64)))
 
 
-# --- errors -----------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error, match, call", [
@@ -479,7 +535,7 @@ def test_what_only_the_library_refuses_has_its_sentence():
         jax.block_until_ready(jax.jit(lambda s: ph.uniform(s, 3))(bad))
 
 
-# --- the package ------------------------------------------------------------------
+# --- the package --------------------------------------------------------------
 
 
 def test_philox_imports_neither_jax_nor_torch_and_philox_jax_no_torch():
