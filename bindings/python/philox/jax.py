@@ -139,11 +139,14 @@ def _shape(shape: int | Sequence[int], name: str) -> tuple[int, ...]:
 
 def _call(target: str, shape: Sequence[int], dtype: Any, like: Array) -> Any:
     """Return a target whose result differs between shards as `like` does."""
-    varies = getattr(jax.typeof(like), "manual_axis_type", None)
-    options = {} if varies is None else {"manual_axis_type": varies}
-    return jax.ffi.ffi_call(target,
-                            jax.ShapeDtypeStruct(shape, dtype, **options),
-                            vmap_method="sequential")
+    kind = jax.typeof(like)
+    axes = getattr(kind, "manual_axis_type", None)
+    if axes is None or axes.empty:
+        result = jax.ShapeDtypeStruct(shape, dtype)
+    else:
+        result = kind.update(shape=tuple(shape), dtype=np.dtype(dtype),
+                             weak_type=False)
+    return jax.ffi.ffi_call(target, result, vmap_method="sequential")
 
 
 # --- states -------------------------------------------------------------------

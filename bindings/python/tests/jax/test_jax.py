@@ -1,8 +1,8 @@
 """What philox.jax promises.
 
     make PYTHON=python python-jax
-    PYTHONPATH=build/python python -m pytest --confcutdir=bindings/python/tests/jax \
-        bindings/python/tests/jax
+    cd bindings/python/tests/jax
+    PYTHONPATH=../../../../build/python python -m pytest --confcutdir=.
 
 Python has jax, numpy and pytest, and needs no torch. expected.json has numbers
 of philox.torch, and make_expected.py makes it.
@@ -163,7 +163,8 @@ def keep_of(state, shape, p):
     """The mask times 1 / (1 - p), from the library."""
     words = np.asarray(state).astype(object)
     seed, offset = words[0] + (words[1] << 32), words[2] + (words[3] << 32)
-    return filled("dropout", seed, offset, shape, "float32", np.ones(shape), p=p)
+    return filled("dropout", seed, offset, shape, "float32", np.ones(shape),
+                  p=p)
 
 
 @pytest.mark.parametrize("transform", [
@@ -232,7 +233,7 @@ def test_forward_mode_raises_a_type_error():
 
 
 @pytest.mark.parametrize("checkpointed", [False, True])
-def test_each_step_of_a_scan_has_its_own_mask_forward_and_backward(checkpointed):
+def test_each_step_of_a_scan_has_one_mask_forward_and_backward(checkpointed):
     first, steps, p = ph.state(77, 2**32 - 8), 5, 0.3
     x = jnp.linspace(1, 2, 12)
 
@@ -334,6 +335,10 @@ def test_shards_within_a_shard_map_draw_from_their_own_states(mesh):
         mine = ph.fold(state, jax.lax.axis_index("d"))
         return ph.dropout(x, mine, 0.5)
 
+    same = jax.shard_map(lambda x: ph.dropout(x, state, 0.5), mesh=mesh,
+                         in_specs=spec, out_specs=spec)
+    assert bits(same(jnp.ones((8, 16)))) == bits(np.tile(
+        keep_of(state, (2, 16), 0.5), (4, 1)))
     f = jax.shard_map(draw, mesh=mesh, in_specs=spec, out_specs=spec)
     want = [keep_of(ph.state(5, 4 * n), (2, 16), 0.5) for n in range(4)]
     assert bits(f(jnp.ones((8, 16)))) == bits(np.concatenate(want))
@@ -411,7 +416,8 @@ def test_states_of_64_bits_are_the_same_states(dtype):
 
 
 def test_state_takes_seeds_and_offsets_of_64_bits():
-    assert ph.state(2**64 - 1, 2**64 - 4).tolist() == words(2**64 - 1, 2**64 - 4)
+    assert ph.state(2**64 - 1, 2**64 - 4).tolist() == words(2**64 - 1,
+                                                            2**64 - 4)
     assert ph.state(-1).tolist() == words(2**64 - 1, 0)
 
 
@@ -480,7 +486,8 @@ def test_reserve_in_a_function_that_is_differentiated_is_fresh_each_call():
 
 
 @pytest.mark.parametrize("error, match, call", [
-    (ValueError, "dropout's p is in", lambda s: ph.dropout(jnp.ones(2), s, 1.5)),
+    (ValueError, "dropout's p is in",
+     lambda s: ph.dropout(jnp.ones(2), s, 1.5)),
     (ValueError, "dropout's p is finite",
      lambda s: ph.dropout(jnp.ones(2), s, float("nan"))),
     (TypeError, "dropout takes float32.*int32",
@@ -507,7 +514,8 @@ def test_reserve_in_a_function_that_is_differentiated_is_fresh_each_call():
     (ValueError, "more than 64 bits", lambda s: ph.state(2**64)),
     (ValueError, "more than 64 bits", lambda s: ph.seed(-2**63 - 1)),
     (ValueError, "reserve gives 1 state", lambda s: ph.reserve("a", 0)),
-    (ValueError, "sample takes logits", lambda s: ph.sample(jnp.ones((2, 3)), s)),
+    (ValueError, "sample takes logits",
+     lambda s: ph.sample(jnp.ones((2, 3)), s)),
     (ValueError, "sample takes logits",
      lambda s: ph.sample(jnp.ones((2, 3)), s[None])),
     (TypeError, "sample takes float32",
