@@ -59,7 +59,7 @@ JAX := $(shell $(PYTHON) -c 'import jax; print(jax.ffi.include_dir())' 2>&1 | \
 	tail -n 1)
 ifeq ($(wildcard $(lastword $(JAX))/xla/ffi/api/ffi.h),)
 $(error make python-jax needs a PYTHON whose jax has headers of XLA's foreign \
-	function interface, 0.5 or newer: $(PYTHON) has none ($(JAX)))
+	function interface: $(PYTHON) has none ($(JAX)))
 endif
 
 NUMBERS := $(call objects,$(wildcard bindings/python/jax/*.cpp))
