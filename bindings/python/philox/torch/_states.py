@@ -19,6 +19,7 @@ import torch
 
 from philox import _context, _library
 from philox._context import ADVANCE
+from philox.torch import _graphs
 
 
 class Context(_context.Context):
@@ -28,27 +29,35 @@ class Context(_context.Context):
         self.device = device
         name = "host:sync" if device.type == "cpu" else f"cuda:{device.index}"
         super().__init__(name, _settings.seed, _settings.mesh, _settings.differs)
+        if device.type == "cuda":
+            _graphs.prepare(device)
 
     def new_states(self, sites: Sequence[str],
                    counts: Sequence[int]) -> torch.Tensor:
         """Return the states of counts[i] draws of sites[i], one after another."""
+        states = self.host_states(sites, counts)
+        if self.device.type == "cpu":
+            return states
+        there = torch.empty_like(states, device=self.device)
+        self.write(states, there)
+        return there
+
+    def host_states(self, sites: Sequence[str],
+                    counts: Sequence[int]) -> torch.Tensor:
+        """Return them in memory of the host."""
         states = torch.empty(len(sites), 2, dtype=torch.int64)
         self.reserve(sites, counts, states.data_ptr(), self.stream())
-        return self.to_device(_each_draw(states, counts))
+        return _each_draw(states, counts)
 
     def stream(self) -> int:
         if self.device.type == "cpu":
             return 0
         return torch.cuda.current_stream(self.device).cuda_stream
 
-    def to_device(self, states: torch.Tensor) -> torch.Tensor:
-        """Return host states on the device, in the order of its stream."""
-        if self.device.type == "cpu":
-            return states
-        there = torch.empty_like(states, device=self.device)
+    def write(self, states: torch.Tensor, to: torch.Tensor) -> None:
+        """Write host states to the device, in the order of its stream."""
         _library.call("philox_context_write_states", self.handle, self.stream(),
-                      there.data_ptr(), states.data_ptr(), len(states))
-        return there
+                      to.data_ptr(), states.data_ptr(), len(states))
 
 
 def _each_draw(states: torch.Tensor, counts: Sequence[int]) -> torch.Tensor:
@@ -82,6 +91,7 @@ class _Settings:
 
 
 _settings = _Settings()
+_graphs.watch()
 
 
 def device_of(device: torch.device | str | None) -> torch.device:
@@ -118,7 +128,15 @@ class _Ledger:
                 "philox.torch.checkpoint_contexts with use_reentrant=False; under "
                 "a reentrant checkpoint, philox.torch.anchored(). For new numbers "
                 "use philox.torch.fresh().")
-        return _settings.context(device).new_states(sites, counts)
+        return _new(device, sites, counts)
+
+
+def _new(device: torch.device, sites: Sequence[str],
+         counts: Sequence[int]) -> torch.Tensor:
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        return _graphs.reserve(device, sites, counts,
+                               lambda: _settings.context(device))
+    return _settings.context(device).new_states(sites, counts)
 
 
 _ledger = _Ledger()
@@ -218,7 +236,7 @@ class _Fresh:
 
     def reserve(self, device: torch.device, sites: Sequence[str],
                 counts: Sequence[int], above: int) -> torch.Tensor:
-        return _settings.context(device).new_states(sites, counts)
+        return _new(device, sites, counts)
 
 
 def anchored() -> Any:

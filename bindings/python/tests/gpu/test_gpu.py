@@ -117,19 +117,105 @@ def test_a_captured_graph_draws_from_the_states_that_it_is_given():
         assert torch.equal(y.cpu(), ph.dropout(x.cpu(), 0.5, states=new.cpu()))
 
 
-def test_reserving_in_a_capture_is_refused_by_name():
+def capture(model: torch.nn.Module, x: torch.Tensor):
+    """Return a graph of the model's forward and backward, and its tensors."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        model(x).sum().backward()
+    side.synchronize()
+    x.grad = None
     graph = torch.cuda.CUDAGraph()
-    x = torch.ones(8, device="cuda")
-    ph.dropout(x, 0.5, site="captured")
+    with torch.cuda.graph(graph, stream=side):
+        y = model(x)
+        y.sum().backward()
+    return graph, y
+
+
+def test_each_replay_draws_what_an_eager_call_would():
+    drop = ph.Dropout(0.5, site="captured")
+    x = torch.ones(4096, device="cuda", requires_grad=True)
+    graph, y = capture(drop, x)
+    ph.seed(21)
+    replays = []
+    for _ in range(3):
+        x.grad.zero_()
+        graph.replay()
+        assert torch.equal(x.grad, y)
+        replays.append(y.detach().clone())
+    ph.seed(21)
+    for replay in replays:
+        assert torch.equal(replay, drop(x.detach()))
+
+
+def test_a_replay_that_philox_is_not_told_of_draws_nan():
+    x = torch.ones(64, device="cuda", requires_grad=True)
+    graph, y = capture(ph.Dropout(0.5, site="untold"), x)
+    super(torch.cuda.CUDAGraph, graph).replay()
+    assert y.isnan().all()
+    graph.replay()
+    assert not y.isnan().any()
+
+
+def test_a_graph_that_is_instantiated_again_goes_on():
+    x = torch.ones(64, device="cuda")
+    drop = ph.Dropout(0.5, site="again")
+    drop(x)
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
+    with torch.cuda.graph(graph):
+        y = drop(x)
+    ph.seed(4)
+    graph.instantiate()
+    graph.replay()
+    first = y.clone()
+    graph.instantiate()
+    graph.replay()
+    second = y.clone()
+    ph.seed(4)
+    assert torch.equal(first, drop(x)) and torch.equal(second, drop(x))
+
+
+def test_graphed_callables_draw_new_masks_that_their_backwards_repeat():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64),
+                                ph.Dropout(0.5, site="graphed")).cuda()
+    x = torch.randn(8, 64, device="cuda", requires_grad=True)
+    graphed = torch.cuda.make_graphed_callables(model, (x,))
+    masks = []
+    for _ in range(3):
+        y = graphed(x)
+        g, = torch.autograd.grad(y.sum(), model[0].bias)
+        assert torch.equal(g, ((y != 0) * 2.0).sum(0))
+        masks.append((y != 0).clone())
+    assert not torch.equal(masks[0], masks[1])
+    assert not torch.equal(masks[1], masks[2])
+
+
+def test_reduce_overhead_is_the_model():
+    torch.manual_seed(0)
+    model = ph.exchange(torch.nn.Sequential(
+        torch.nn.Linear(64, 64), torch.nn.Dropout(0.5)).cuda())
+    compiled = ph.compile(model, mode="reduce-overhead", fullgraph=True)
+    x = torch.randn(32, 64, device="cuda")
+    runs = []
+    for run in (model, compiled):
+        ph.seed(5)
+        runs.append([(run(x) != 0).clone() for _ in range(5)])
+    for a, b in zip(*runs, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_capture_before_anything_has_drawn_is_refused_by_name():
+    from philox.torch import _graphs
+    kept, _graphs._slots = _graphs._slots, {}
     try:
-        with torch.cuda.graph(graph):
-            ph.dropout(x, 0.5, site="captured")
-    except ph.Error as error:
-        assert error.status == "PHILOX_ERROR_CAPTURE_UNSUPPORTED"
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            ph.reserve("early", 1, "cuda")
+    except RuntimeError as error:
+        assert "warm up first" in str(error)
     else:
         raise AssertionError("a capture has reserved")
-    torch.cuda.synchronize()
-    assert ph.dropout(x, 0.5, site="captured").shape == (8,)
+    finally:
+        _graphs._slots = kept
+        torch.cuda.synchronize()
 
 
 def test_a_poisoned_state_gives_nan():
