@@ -62,8 +62,8 @@ class Branches(nn.Module):
 
 
 def test_branches_keep_their_numbers_when_reordered_for_peak_memory():
-    """PyTorch 2.15 does not reorder its own two dropouts here, so only ours is
-    tested."""
+    """PyTorch 2.15 does not reorder its own dropouts in this model, so only ours
+    are tested."""
     def run(model):
         ph.seed(1)
         results = []
@@ -120,16 +120,31 @@ class Around(nn.Module):
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_compiled_model_with_deepspeeds_checkpoint_has_one_mask(backend):
+def test_deepspeeds_checkpoint_in_a_compiled_model_is_refused(backend):
+    """It leaves the graph, so that its recompute has no states: no gradient is
+    better than a wrong one."""
     model = ph.compile(Around(), backend=backend)
-    with ph.anchored():
-        first = model(torch.ones(2))
-    for _ in range(2):
+    model(torch.ones(2))
+    y = model(positive(1000))
+    with pytest.raises(RuntimeError, match="'drop' draws inside a backward"):
+        y.sum().backward()
+
+
+class WithCheckpoint(Around):
+    """The same model with philox's checkpoint."""
+
+    def forward(self, x):
+        return ph.checkpoint(self.inner, x)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_model_with_philoxs_checkpoint_has_one_mask(backend):
+    model = ph.compile(WithCheckpoint(), backend=backend, fullgraph=True)
+    for _ in range(3):
         x = positive(1000)
         y = model(x)
         y.sum().backward()
         require_one_mask(x, y)
-    assert first.shape == (2,)
 
 
 def test_pytorchs_compiled_model_with_deepspeeds_checkpoint_has_two_masks():
