@@ -22,12 +22,22 @@ class Compiled(nn.Module):
     def __init__(self, model: nn.Module, **options: Any) -> None:
         super().__init__()
         self.model = model
+        self._options = options
         self._sites = dict(enumerate(modules.sites(model)))
         names = {module: name for name, module in model.named_modules()}
         self._buffers_of = [f"{names[site]}._given".lstrip(".")
                             for site in self._sites.values()]
-        self._counts: list[int] | None = None
+        # How often each site draws, by which of them may
+        self._counts: dict[tuple[bool, ...], list[int]] = {}
         self._run = torch.compile(self._call, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items()
+                if name != "_run"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._run = torch.compile(self._call, **self._options)
 
     def _call(self, states: list[Tensor], arguments: tuple[Any, ...],
               keywords: dict[str, Any]) -> Any:
@@ -40,23 +50,27 @@ class Compiled(nn.Module):
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the model; the first call in training is eager, and counts."""
-        if not self.training or not self._sites:
+        who = tuple([site.draws() for site in self._sites.values()])
+        if not any(who):
             return self._run([site._given for site in self._sites.values()],
                              arguments, keywords)
-        if self._counts is None:
-            return self._first(arguments, keywords)
-        return self._run(self._reserve(), arguments, keywords)
+        # A recompute of the first call is eager, too
+        first = _states.remembered(who not in self._counts)
+        if first or who not in self._counts:
+            return self._first(who, arguments, keywords)
+        return self._run(self._reserve(self._counts[who]), arguments, keywords)
 
-    def _first(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _first(self, who: tuple[bool, ...], arguments: tuple[Any, ...],
+               keywords: dict[str, Any]) -> Any:
         for site in self._sites.values():
             site._calls = 0
         result = self.model(*arguments, **keywords)
-        self._counts = [site._calls for site in self._sites.values()]
+        self._counts[who] = [site._calls for site in self._sites.values()]
         return result
 
-    def _reserve(self) -> list[Tensor]:
+    def _reserve(self, counts: list[int]) -> list[Tensor]:
         """Reserve a row for each draw that the first call counted."""
-        sites = [(site, n) for site, n in zip(self._sites.values(), self._counts,
+        sites = [(site, n) for site, n in zip(self._sites.values(), counts,
                                               strict=True) if n]
         if not sites:
             return [site._given for site in self._sites.values()]
@@ -64,8 +78,7 @@ class Compiled(nn.Module):
                                    [n for _, n in sites], self._device())
         parts = iter(rows.split([n for _, n in sites]))
         return [next(parts) if n else site._given
-                for site, n in zip(self._sites.values(), self._counts,
-                                   strict=True)]
+                for site, n in zip(self._sites.values(), counts, strict=True)]
 
     def _device(self) -> torch.device:
         tensor = next(self.model.parameters(), None)
@@ -80,10 +93,12 @@ def compile(model: nn.Module, **options: Any) -> Compiled:
         options: those of ``torch.compile``: fullgraph, dynamic, mode, backend.
 
     The numbers are those of the model itself, called as often. The first call
-    in training runs the model itself and counts how often each module draws; a
-    module that draws more often later, or in another branch, raises
-    RuntimeError, unless it drew just once: then it would repeat itself. Modules
-    that share a site are refused, and so is a model on several devices.
+    in training runs the model itself and counts how often each module draws,
+    and so does the first call after modules went to evaluation or back. A module
+    that draws more often later raises RuntimeError, unless it drew just once:
+    then it would repeat itself. One that did not draw at all leaves the graph
+    when it does, as under ``torch.compile``. Modules that share a site are
+    refused, and so is a model on several devices.
     """
     names = [site.site for site in modules.sites(model)]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -102,7 +117,8 @@ def checkpoint(function: Callable[..., Any], *arguments: Any,
 
     Its recompute draws what its forward drew. Keywords of
     ``torch.utils.checkpoint.checkpoint``, a context_fn among them, are passed
-    on; a selective policy is one.
+    on; a selective policy is one. Where a graph is captured,
+    ``preserve_rng_state`` is False by default.
     """
     inner = keywords.pop("context_fn", None)
 
@@ -112,7 +128,9 @@ def checkpoint(function: Callable[..., Any], *arguments: Any,
             return ours
         return tuple(_Both(*pair) for pair in zip(inner(), ours, strict=True))
 
-    keywords.setdefault("preserve_rng_state", False)
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        # PyTorch's generator cannot be read in a capture
+        keywords.setdefault("preserve_rng_state", False)
     if torch.compiler.is_compiling():
         # States are inputs of the graph there: nothing has to be recorded
         return _checkpoint.checkpoint(

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from philox import _context, _library
 from philox._context import ADVANCE
@@ -45,7 +46,7 @@ class Context(_context.Context):
     def host_states(self, sites: Sequence[str],
                     counts: Sequence[int]) -> torch.Tensor:
         """Return them in memory of the host."""
-        states = torch.empty(len(sites), 2, dtype=torch.int64)
+        states = torch.empty(len(sites), 2, dtype=torch.int64, device="cpu")
         self.reserve(sites, counts, states.data_ptr(), self.stream())
         return _each_draw(states, counts)
 
@@ -64,8 +65,9 @@ def _each_draw(states: torch.Tensor, counts: Sequence[int]) -> torch.Tensor:
     """Return a row for each draw: draw i of a site is 4 i words further."""
     if all(n == 1 for n in counts):
         return states
-    rows = states.repeat_interleave(torch.tensor(counts), 0)
-    rows[:, 1] += torch.cat([ADVANCE * torch.arange(n) for n in counts])
+    rows = states.repeat_interleave(torch.tensor(counts, device="cpu"), 0)
+    rows[:, 1] += torch.cat(
+        [ADVANCE * torch.arange(n, device="cpu") for n in counts])
     return rows
 
 
@@ -133,10 +135,16 @@ class _Ledger:
 
 def _new(device: torch.device, sites: Sequence[str],
          counts: Sequence[int]) -> torch.Tensor:
-    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
-        return _graphs.reserve(device, sites, counts,
-                               lambda: _settings.context(device))
-    return _settings.context(device).new_states(sites, counts)
+    # A caller's modes have no business here: one of a selective checkpoint would
+    # count these operators, and a recompute does not repeat them
+    with _disable_current_modes():
+        if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+            return _graphs.reserve(device, sites, counts,
+                                   lambda: _settings.context(device))
+        return _settings.context(device).new_states(sites, counts)
+
+    def remembered(self, value: bool, above: int) -> bool:
+        return value
 
 
 _ledger = _Ledger()
@@ -149,6 +157,17 @@ def _reserve_from(above: int, device: torch.device, sites: Sequence[str],
     return source.reserve(device, sites, counts, above - 1)
 
 
+def _remembered_from(above: int, value: bool) -> bool:
+    source = _thread.sources[above - 1] if above else _ledger
+    return source.remembered(value, above - 1)
+
+
+@torch.compiler.disable
+def remembered(value: bool) -> bool:
+    """Return the value, or in a recompute what it was in its forward."""
+    return _remembered_from(len(_thread.sources), value)
+
+
 @contextmanager
 def _source(source: Any) -> Iterator[None]:
     _thread.sources.append(source)
@@ -159,10 +178,11 @@ def _source(source: Any) -> Iterator[None]:
 
 
 class _Tape:
-    """What the forward of a checkpoint reserved, in order."""
+    """What the forward of a checkpoint reserved and decided, in order."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[torch.device, tuple[str, ...], torch.Tensor]] = []
+        self.values: list[bool] = []
 
 
 class _Recording:
@@ -173,6 +193,7 @@ class _Recording:
 
     def __enter__(self) -> None:
         self.tape.entries.clear()
+        self.tape.values.clear()
         _thread.sources.append(self)
 
     def __exit__(self, *_: object) -> None:
@@ -183,6 +204,11 @@ class _Recording:
         states = _reserve_from(above, device, sites, counts)
         self.tape.entries.append((device, tuple(sites), states))
         return states
+
+    def remembered(self, value: bool, above: int) -> bool:
+        value = _remembered_from(above, value)
+        self.tape.values.append(value)
+        return value
 
 
 class _Repeating:
@@ -196,7 +222,7 @@ class _Repeating:
         self.place = threading.local()
 
     def __enter__(self) -> None:
-        self.place.next = 0
+        self.place.next = self.place.value = 0
         _thread.sources.append(self)
 
     def __exit__(self, *_: object) -> None:
@@ -216,6 +242,11 @@ class _Repeating:
         self.place.next = i + 1
         return entries[i][2]
 
+    def remembered(self, value: bool, above: int) -> bool:
+        i = self.place.value
+        self.place.value = i + 1
+        return self.tape.values[i] if i < len(self.tape.values) else value
+
 
 class _Anchored:
     """New states from PyTorch's own generator of the device."""
@@ -230,6 +261,9 @@ class _Anchored:
             [torch.arange(k, device=device) for k in counts])
         return rows
 
+    def remembered(self, value: bool, above: int) -> bool:
+        return _remembered_from(above, value)
+
 
 class _Fresh:
     """New states also inside a backward."""
@@ -237,6 +271,9 @@ class _Fresh:
     def reserve(self, device: torch.device, sites: Sequence[str],
                 counts: Sequence[int], above: int) -> torch.Tensor:
         return _new(device, sites, counts)
+
+    def remembered(self, value: bool, above: int) -> bool:
+        return _remembered_from(above, value)
 
 
 def anchored() -> Any:
@@ -400,6 +437,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     """
     if state.get("version") != 1:
         raise ValueError("philox: not a state_dict() of this version")
+    seed = state["seed"]
     made: dict[torch.device, Context] = {}
     try:
         for name, text in state["contexts"].items():
@@ -413,7 +451,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     with _settings.lock:
         old = list(_settings.contexts.values())
         _settings.contexts = made
-        _settings.seed = state["seed"]
+        _settings.seed = seed
     for context in old:
         context.close()
 

@@ -49,6 +49,10 @@ class Site(nn.Module):
         self._next = i + 1
         return self._given[i:i + 1]
 
+    def draws(self) -> bool:
+        """Return whether a call of the module would draw now."""
+        return self.training
+
     @torch.compiler.disable
     def _count(self) -> None:
         self._calls += 1
@@ -68,11 +72,15 @@ class _Dropout(Site):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x with dropout in training, x itself otherwise."""
-        if not self.training or self.p == 0:
+        if not self.draws():
             return x
         draw = type(self).draw
         y = draw(x, self.p, site=self.site, states=self.states(x.device))
         return x.copy_(y) if self.inplace else y
+
+    def draws(self) -> bool:
+        """Return whether a call of the module would draw now."""
+        return self.training and self.p > 0
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}, site={self.site!r}"
