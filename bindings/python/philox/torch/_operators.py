@@ -275,7 +275,7 @@ def dropout_(x: Tensor, p: float = 0.5, training: bool = True, *,
     states = _states_for(site, states, x.device)
     if _in_plain_memory(x, states):
         _ops.dropout_(x, states, p, op)
-        return x
+        return _written(x)
     return x.copy_(_dropout(x.clone(), states, p, op, 0, 0, 0))
 
 
@@ -383,8 +383,9 @@ def stochastic_round(x: Tensor, dtype: torch.dtype = torch.bfloat16, *,
 def _like(size: Sequence[int], dtype: torch.dtype | None,
           device: torch.device | str | None, allowed: Sequence[torch.dtype],
           name: str) -> Tensor:
-    dtype = dtype or (torch.get_default_dtype() if allowed is FLOATING
-                      else torch.int64)
+    if dtype is None:
+        dtype = (torch.get_default_dtype() if torch.float32 in allowed
+                 else torch.int64)
     if dtype not in allowed:
         raise TypeError(f"philox: {name} has no numbers of {dtype}")
     device = _states.device_of(device)
@@ -498,6 +499,13 @@ def _in_plain_memory(x: Tensor, states: Tensor) -> bool:
             and type(x) in (Tensor, torch.nn.Parameter))
 
 
+def _written(x: Tensor) -> Tensor:
+    """Let autograd know that x was written: it may have been saved."""
+    if not x.is_inference():
+        torch.autograd.graph.increment_version(x)
+    return x
+
+
 def _write(name: str, x: Tensor, parameters: tuple[Any, ...], site: str,
            states: Tensor | None, op: int,
            allowed: Sequence[torch.dtype] = FLOATING) -> Tensor:
@@ -506,7 +514,7 @@ def _write(name: str, x: Tensor, parameters: tuple[Any, ...], site: str,
     states = _states_for(site, states, x.device)
     if _in_plain_memory(x, states):
         getattr(_ops, f"{name}_")(x, states, *parameters, op)
-        return x
+        return _written(x)
     return x.copy_(getattr(_ops, name)(x.detach(), states, *parameters, op))
 
 
