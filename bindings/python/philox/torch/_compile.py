@@ -99,6 +99,9 @@ def compile(model: nn.Module, **options: Any) -> Compiled:
     then it would repeat itself. One that did not draw at all leaves the graph
     when it does, as under ``torch.compile``. Modules that share a site are
     refused, and so is a model on several devices.
+
+    A module that draws several times within a checkpoint of the model needs
+    ``torch._dynamo.config.skip_fwd_side_effects_in_bwd_under_checkpoint``.
     """
     names = [site.site for site in modules.sites(model)]
     twice = sorted({name for name in names if names.count(name) > 1})
