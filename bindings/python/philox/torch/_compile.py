@@ -62,6 +62,11 @@ class Compiled(nn.Module):
 
     def _first(self, who: tuple[bool, ...], arguments: tuple[Any, ...],
                keywords: dict[str, Any]) -> Any:
+        if _states.is_anchored():
+            # Its recompute would not be eager, and take seeds in another order
+            raise RuntimeError(
+                "philox: the first call of a compiled model in training counts "
+                "its draws: make one outside of philox.torch.anchored()")
         for site in self._sites.values():
             site._calls = 0
         result = self.model(*arguments, **keywords)
@@ -74,6 +79,9 @@ class Compiled(nn.Module):
                                               strict=True) if n]
         if not sites:
             return [site._given for site in self._sites.values()]
+        if _states.is_anchored():
+            for site, _ in sites:
+                site._anchored = True
         rows = _states.reserve_all([site.site for site, _ in sites],
                                    [n for _, n in sites], self._device())
         parts = iter(rows.split([n for _, n in sites]))

@@ -122,7 +122,7 @@ class _Ledger:
 
     def reserve(self, device: torch.device, sites: Sequence[str],
                 counts: Sequence[int], above: int) -> torch.Tensor:
-        if torch._C._current_graph_task_id() != -1:
+        if in_backward():
             raise RuntimeError(
                 f"philox: {sites[0]!r} draws inside a backward, and nothing says "
                 "which numbers. If this is the recompute of a checkpoint, use "
@@ -279,6 +279,16 @@ class _Fresh:
         return _remembered_from(above, value)
 
 
+def is_anchored() -> bool:
+    """Return whether the innermost block is that of :func:`anchored`."""
+    return bool(_thread.sources) and isinstance(_thread.sources[-1], _Anchored)
+
+
+def in_backward() -> bool:
+    """Return whether this thread is inside a backward."""
+    return torch._C._current_graph_task_id() != -1
+
+
 def anchored() -> Any:
     """Draw, within the block, from states that come from PyTorch's generator.
 
@@ -286,6 +296,10 @@ def anchored() -> Any:
     restores that one repeats philox's numbers too: reentrant checkpoints, and
     those of Megatron and DeepSpeed. The ledger does not know these states:
     freshness is PyTorch's, and :func:`state_dict` does not have them.
+
+    The block is the calling thread's, and a backward may run in another: begin
+    it inside the function that is checkpointed. A compiled model makes its first
+    call outside.
     """
     return _source(_Anchored())
 

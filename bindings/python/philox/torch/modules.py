@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from philox.torch import _operators
+from philox.torch import _operators, _states
 
 _counter = itertools.count()
 
@@ -32,6 +32,7 @@ class Site(nn.Module):
                              persistent=False)
         self._next = 0
         self._calls = 0
+        self._anchored = False  # by a compiled model, before its graph
 
     def states(self, device: torch.device) -> Tensor | None:
         """Return the states of one draw; None: the operator reserves them."""
@@ -56,6 +57,11 @@ class Site(nn.Module):
     @torch.compiler.disable
     def _count(self) -> None:
         self._calls += 1
+        if self._anchored and _states.in_backward() and _states.is_anchored():
+            raise RuntimeError(
+                f"philox: {self.site} draws in a recompute outside of the graph of "
+                "its compiled model, which had reserved its numbers before: use "
+                "philox.torch.checkpoint() in that model")
 
 
 class _Dropout(Site):

@@ -1,5 +1,7 @@
 """Checkpoints: each recompute draws what its forward drew, or says it cannot."""
 
+import threading
+
 import pytest
 import torch
 from torch import nn
@@ -196,6 +198,47 @@ def test_reentrant_checkpoints_are_right_when_anchored():
             require_one_mask(x, y)
             masks.append(y != 0)
     assert not torch.equal(*masks)
+
+
+def test_an_anchor_within_a_reentrant_checkpoint_holds_in_any_thread():
+    def function(x):
+        with ph.anchored():
+            y = ph.dropout(x, 0.5)
+        return y * y
+
+    x = positive(1000)
+    y = own.checkpoint(function, x, use_reentrant=True)
+    thread = threading.Thread(target=lambda: y.sum().backward())
+    thread.start()
+    thread.join()
+    require_one_mask(x, y)
+
+
+class Several(nn.Module):
+    """A module that draws before and after another."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = ph.Dropout(0.5, site="a"), ph.Dropout(0.5, site="b")
+
+    def forward(self, x):
+        return torch.stack([m(x) for m in (self.b, self.a, self.b)]) ** 2
+
+
+def test_a_reentrant_checkpoint_around_a_compiled_model_is_right_when_anchored():
+    model = ph.compile(Several(), backend="aot_eager", fullgraph=True)
+    x = positive(1000)
+    with ph.anchored():
+        with pytest.raises(RuntimeError, match="outside of philox.torch.anchored"):
+            model(x)
+    model(x)
+    with ph.anchored():
+        for _ in range(2):
+            x = positive(1000)
+            y = own.checkpoint(model, x, use_reentrant=True)
+            y.sum().backward()
+            torch.testing.assert_close(x.grad, 2 * y.detach().sum(0) / x.detach())
+            assert not torch.equal(y[0], y[2])
 
 
 def test_anchored_numbers_follow_pytorchs_seed():

@@ -4,6 +4,7 @@ Where PyTorch's own operator still fails, that is tested too: a test that says
 so fails when PyTorch no longer does.
 """
 
+import contextlib
 import subprocess
 import sys
 import textwrap
@@ -119,15 +120,17 @@ class Around(nn.Module):
         return DeepSpeeds.apply(self.inner, x)
 
 
+@pytest.mark.parametrize("anchored", [True, False])
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_deepspeeds_checkpoint_in_a_compiled_model_is_refused(backend):
+def test_deepspeeds_checkpoint_in_a_compiled_model_is_refused(backend, anchored):
     """It leaves the graph, so that its recompute has no states: no gradient is
     better than a wrong one."""
     model = ph.compile(Around(), backend=backend)
     model(torch.ones(2))
-    y = model(positive(1000))
-    with pytest.raises(RuntimeError, match="'drop' draws inside a backward"):
-        y.sum().backward()
+    with ph.anchored() if anchored else contextlib.nullcontext():
+        y = model(positive(1000))
+        with pytest.raises(RuntimeError, match="drop'? draws in"):
+            y.sum().backward()
 
 
 class WithCheckpoint(Around):
@@ -173,6 +176,7 @@ def test_eager_deepspeeds_checkpoint_is_right_when_anchored():
 def test_deepspeeds_checkpoint_around_a_compiled_model_is_right_anchored(
         backend):
     model = ph.compile(Squared(), backend=backend)
+    model(torch.ones(2))
     with ph.anchored():
         for _ in range(3):
             x = positive(1000)
