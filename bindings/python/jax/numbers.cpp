@@ -23,9 +23,9 @@ ffi::Error result_of(enum philox_status status)
 {
 	if (status == PHILOX_OK)
 		return ffi::Error::Success();
-	return ffi::Error(status == PHILOX_ERROR_INVALID ?
-				  ffi::ErrorCode::kInvalidArgument :
-				  ffi::ErrorCode::kUnknown,
+	return ffi::Error(status == PHILOX_ERROR_INVALID
+				  ? ffi::ErrorCode::kInvalidArgument
+				  : ffi::ErrorCode::kUnknown,
 			  philox_error_message());
 }
 
@@ -146,8 +146,7 @@ ffi::Error sample(ffi::AnyBuffer logits, ffi::AnyBuffer words,
 		  ffi::Result<ffi::Buffer<ffi::S32>> tokens, double temperature,
 		  int64_t top_k, double top_p, double min_p)
 {
-	struct philox_sample_desc desc =
-		PHILOX_INIT(struct philox_sample_desc);
+	struct philox_sample_desc desc = PHILOX_INIT(struct philox_sample_desc);
 	std::vector<struct philox_state> states = states_of(words);
 	struct philox_device *device;
 	enum philox_status status = open_host(&device);

@@ -83,31 +83,31 @@ void write_integers(const Tensor &out, const Tensor &states, int64_t low,
 } // namespace
 
 #define PLACE (place{first, cols, stride})
-#define TWO(name, NAME)                                                        \
-	Tensor name(Tensor like, Tensor states, double a, double b,            \
-		    int64_t op, int64_t first, int64_t cols, int64_t stride)   \
-	{                                                                      \
-		return make(like, states, {PHILOX_DIST_##NAME, a, b}, op,      \
-			    PLACE, #name);                                     \
-	}                                                                      \
-	void name##_(Tensor out, Tensor states, double a, double b,            \
-		     int64_t op, int64_t first, int64_t cols, int64_t stride)  \
-	{                                                                      \
-		write(out, states, {PHILOX_DIST_##NAME, a, b}, op, PLACE,      \
-		      #name "_");                                              \
+#define TWO(name, NAME)                                                       \
+	Tensor name(Tensor like, Tensor states, double a, double b,           \
+		    int64_t op, int64_t first, int64_t cols, int64_t stride)  \
+	{                                                                     \
+		return make(like, states, {PHILOX_DIST_##NAME, a, b}, op,     \
+			    PLACE, #name);                                    \
+	}                                                                     \
+	void name##_(Tensor out, Tensor states, double a, double b,           \
+		     int64_t op, int64_t first, int64_t cols, int64_t stride) \
+	{                                                                     \
+		write(out, states, {PHILOX_DIST_##NAME, a, b}, op, PLACE,     \
+		      #name "_");                                             \
 	}
-#define ONE(name, NAME)                                                        \
-	Tensor name(Tensor like, Tensor states, double a, int64_t op,          \
-		    int64_t first, int64_t cols, int64_t stride)               \
-	{                                                                      \
-		return make(like, states, {PHILOX_DIST_##NAME, a, 0}, op,      \
-			    PLACE, #name);                                     \
-	}                                                                      \
-	void name##_(Tensor out, Tensor states, double a, int64_t op,          \
-		     int64_t first, int64_t cols, int64_t stride)              \
-	{                                                                      \
-		write(out, states, {PHILOX_DIST_##NAME, a, 0}, op, PLACE,      \
-		      #name "_");                                              \
+#define ONE(name, NAME)                                                   \
+	Tensor name(Tensor like, Tensor states, double a, int64_t op,     \
+		    int64_t first, int64_t cols, int64_t stride)          \
+	{                                                                 \
+		return make(like, states, {PHILOX_DIST_##NAME, a, 0}, op, \
+			    PLACE, #name);                                \
+	}                                                                 \
+	void name##_(Tensor out, Tensor states, double a, int64_t op,     \
+		     int64_t first, int64_t cols, int64_t stride)         \
+	{                                                                 \
+		write(out, states, {PHILOX_DIST_##NAME, a, 0}, op, PLACE, \
+		      #name "_");                                         \
 	}
 
 TWO(uniform, UNIFORM)

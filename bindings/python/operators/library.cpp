@@ -16,8 +16,8 @@ STABLE_TORCH_LIBRARY(philox, m)
 	      " -> Tensor");
 	m.def("normal(Tensor like, Tensor states, float mean, float std" WHERE
 	      " -> Tensor");
-	m.def("log_normal(Tensor like, Tensor states, float mean, float std"
-	      WHERE " -> Tensor");
+	m.def("log_normal(Tensor like, Tensor states, float mean, float std" WHERE
+	      " -> Tensor");
 	m.def("exponential(Tensor like, Tensor states, float rate" WHERE
 	      " -> Tensor");
 	m.def("bernoulli(Tensor like, Tensor states, float p" WHERE
@@ -26,26 +26,26 @@ STABLE_TORCH_LIBRARY(philox, m)
 	m.def("integers(Tensor like, Tensor states, int low, int high" WHERE
 	      " -> Tensor");
 	m.def("dropout(Tensor x, Tensor states, float p" WHERE " -> Tensor");
-	m.def("stochastic_round(Tensor x, Tensor states, ScalarType dtype"
-	      WHERE " -> Tensor");
+	m.def("stochastic_round(Tensor x, Tensor states, ScalarType dtype" WHERE
+	      " -> Tensor");
 	m.def("masked(Tensor x, Tensor states, float p, float scale, float "
 	      "shift, float dropped, SymInt inner" WHERE " -> Tensor");
 	m.def("bernoulli_of(Tensor p, Tensor states" WHERE " -> Tensor");
 	m.def("sample(Tensor logits, Tensor states, float temperature, int "
 	      "top_k=0, float top_p=1.0, float min_p=0.0, int op=0) -> Tensor");
 
-	m.def("uniform_(Tensor(a!) out, Tensor states, float low, float high"
-	      WHERE " -> ()");
-	m.def("normal_(Tensor(a!) out, Tensor states, float mean, float std"
-	      WHERE " -> ()");
-	m.def("log_normal_(Tensor(a!) out, Tensor states, float mean, float std"
-	      WHERE " -> ()");
+	m.def("uniform_(Tensor(a!) out, Tensor states, float low, float high" WHERE
+	      " -> ()");
+	m.def("normal_(Tensor(a!) out, Tensor states, float mean, float std" WHERE
+	      " -> ()");
+	m.def("log_normal_(Tensor(a!) out, Tensor states, float mean, float std" WHERE
+	      " -> ()");
 	m.def("exponential_(Tensor(a!) out, Tensor states, float rate" WHERE
 	      " -> ()");
 	m.def("bernoulli_(Tensor(a!) out, Tensor states, float p" WHERE
 	      " -> ()");
-	m.def("integers_(Tensor(a!) out, Tensor states, int low, int high"
-	      WHERE " -> ()");
+	m.def("integers_(Tensor(a!) out, Tensor states, int low, int high" WHERE
+	      " -> ()");
 	m.def("dropout_(Tensor(a!) x, Tensor states, float p" WHERE " -> ()");
 }
 

@@ -99,12 +99,12 @@ const char *launch_bernoulli(const T *p, T *out, uint64_t n,
 }
 
 #define FOR(T, Wide)                                                           \
-	template const char *launch_mask<T, Wide>(                             \
-		const T *, T *, uint64_t, const struct philox_state *,         \
-		mask<Wide>, cudaStream_t);                                     \
-	template const char *launch_bernoulli<T>(                              \
-		const T *, T *, uint64_t, const struct philox_state *,         \
-		uint64_t, cudaStream_t);
+	template const char *launch_mask<T, Wide>(const T *, T *, uint64_t,    \
+						  const struct philox_state *, \
+						  mask<Wide>, cudaStream_t);   \
+	template const char *launch_bernoulli<T>(const T *, T *, uint64_t,     \
+						 const struct philox_state *,  \
+						 uint64_t, cudaStream_t);
 FOR(float, float)
 FOR(double, double)
 FOR(bf16, float)

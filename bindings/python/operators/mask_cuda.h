@@ -5,6 +5,7 @@
 #define BINDINGS_PYTHON_OPERATORS_MASK_CUDA_H
 
 #include <stdexcept>
+#include <torch/csrc/stable/accelerator.h>
 #include "bindings/python/operators/mask.h"
 #include "bindings/python/operators/tensors.h"
 
@@ -48,6 +49,8 @@ template <typename T, typename Wide>
 void mask_on_cuda(const T *x, T *out, uint64_t n, const source &source,
 		  const mask<Wide> &mask)
 {
+	torch::stable::accelerator::DeviceGuard guard(source.device_index());
+
 	check_launch(launch_mask(x, out, n, source.address(), mask,
 				 source.stream()));
 }
@@ -56,6 +59,8 @@ template <typename T>
 void bernoulli_on_cuda(const T *p, T *out, uint64_t n, const source &source,
 		       uint64_t first)
 {
+	torch::stable::accelerator::DeviceGuard guard(source.device_index());
+
 	check_launch(launch_bernoulli(p, out, n, source.address(), first,
 				      source.stream()));
 }

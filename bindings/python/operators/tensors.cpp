@@ -11,8 +11,8 @@
 #include <vector>
 
 /* Not in the oldest version of PyTorch. */
-extern "C" __attribute__((weak)) AOTITorchError
-torch_get_num_threads(uint32_t *threads);
+extern "C" __attribute__((weak)) AOTITorchError torch_get_num_threads(
+	uint32_t *threads);
 
 namespace philox
 {
@@ -66,8 +66,8 @@ typedef AOTITorchError (*stream_getter)(int32_t device, void **stream);
 stream_getter find_stream_getter()
 {
 	void *cuda = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-	void *found = cuda ? dlsym(cuda, "aoti_torch_get_current_cuda_stream") :
-			     nullptr;
+	void *found = cuda ? dlsym(cuda, "aoti_torch_get_current_cuda_stream")
+			   : nullptr;
 
 	return reinterpret_cast<stream_getter>(found);
 }
@@ -160,8 +160,8 @@ struct philox_span span_of(const Tensor &tensor, const struct place &place,
 
 source::source(const Tensor &states, int64_t row, const Tensor &drawn,
 	       const char *op)
-	: rng(), on_host(drawn.is_cpu()), kept(in_order(states)),
-	  index(drawn.get_device_index())
+    : rng(), on_host(drawn.is_cpu()), kept(in_order(states)),
+      index(drawn.get_device_index())
 {
 	require(states.scalar_type() == ScalarType::Long, op,
 		"the state is not of dtype int64");
@@ -174,12 +174,17 @@ source::source(const Tensor &states, int64_t row, const Tensor &drawn,
 		op, "the state is on another device than the tensor");
 	require(on_host || drawn.is_cuda(), op,
 		"the tensor is neither on a CPU nor on a CUDA device");
-	this->row = static_cast<const struct philox_state *>(kept.data_ptr()) +
-		    row;
+	this->row =
+		static_cast<const struct philox_state *>(kept.data_ptr()) + row;
 	if (on_host)
 		rng.state = *this->row;
 	else
 		rng.cell = this->row;
+}
+
+int32_t source::device_index() const
+{
+	return index;
 }
 
 struct philox_device *source::device() const

@@ -16,8 +16,8 @@
 namespace philox
 {
 
-using torch::stable::Tensor;
 using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
 
 /* Throws philox's message if a call has failed. */
 void check(enum philox_status status);
@@ -55,8 +55,9 @@ struct philox_span span_of(const Tensor &tensor, const struct place &place,
  * The state that a call draws from: row `row` of an int64 tensor of pairs {seed,
  * offset}, on the device of what is drawn. Keep it while `rng` is used.
  */
-class source {
-    public:
+class source
+{
+      public:
 	source(const Tensor &states, int64_t row, const Tensor &drawn,
 	       const char *op);
 
@@ -64,11 +65,12 @@ class source {
 	struct philox_rng rng;
 	bool on_host;
 
+	int32_t device_index() const;
 	struct philox_device *device() const;
 	philox_stream stream() const;
 	const struct philox_state *address() const;
 
-    private:
+      private:
 	Tensor kept;
 	const struct philox_state *row;
 	int32_t index;

@@ -212,13 +212,13 @@ def test_ten_thousand_forwards_without_a_backward_keep_nothing():
     assert abs(len(texts[1]) - len(texts[0])) < 64
 
 
-def test_a_hundred_thousand_draws_do_not_grow_the_process():
+def test_a_million_draws_do_not_grow_the_process():
     x = torch.ones(8)
     for _ in range(5_000):
         ph.dropout(x)
     gc.collect()
     before = resident()
-    for _ in range(100_000):
+    for _ in range(1_000_000):
         ph.dropout(x)
     gc.collect()
     assert resident() - before < 4 << 20
