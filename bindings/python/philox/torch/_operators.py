@@ -121,11 +121,11 @@ for _name in _MADE + _MAPPED + ("stochastic_round",):
 # --- derivatives --------------------------------------------------------------
 
 
-def _keep(ctx: Any, x: Tensor, states: Tensor, rest: tuple[Any, ...]) -> None:
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, states, *ctx.rest = inputs
     ctx.save_for_backward(states)
     ctx.save_for_forward(states)
-    ctx.rest = rest
-    ctx.dtype = x.dtype
+    ctx.dtype, ctx.made = x.dtype, output.dtype
 
 
 def _differentiable(name: str, derivative: Callable[..., Tensor]) -> Any:
@@ -146,14 +146,14 @@ def _differentiable(name: str, derivative: Callable[..., Tensor]) -> Any:
 
     def forth(ctx: Any, g: Tensor | None, *_: Any) -> Tensor | None:
         states, = ctx.saved_tensors
-        return None if g is None else derivative(g, states, *ctx.rest)
+        if g is None:
+            return None
+        return derivative(g, states, *ctx.rest).to(ctx.made)
 
-    def forward(ctx: Any, x: Tensor, states: Tensor, *rest: Any) -> Tensor:
-        _keep(ctx, x, states, rest)
-        return of(x, states, *rest)
-
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _keep(ctx, inputs[0], inputs[1], inputs[2:])
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        output = of(*inputs)
+        _keep(ctx, inputs, output)
+        return output
 
     def vmap(info: Any, in_dims: Sequence[Any], *arguments: Any) -> Any:
         return _rule(transformed)(info, in_dims, *arguments)
@@ -163,7 +163,7 @@ def _differentiable(name: str, derivative: Callable[..., Tensor]) -> Any:
                  {"forward": staticmethod(forward), **shared}).apply
     transformed = type(f"Philox_{name}", (torch.autograd.Function,), {
         "forward": staticmethod(lambda *arguments: of(*arguments)),
-        "setup_context": staticmethod(setup_context),
+        "setup_context": staticmethod(_keep),
         "vmap": staticmethod(vmap), **shared}).apply
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -213,6 +213,8 @@ def _states_for(site: str, states: Tensor | None,
                 device: torch.device) -> Tensor:
     if states is None:
         states = _states.reserve_all((site,), (1,), device)
+    elif states.dim() != 2 and states.shape[-1:] == (2,):
+        states = states.reshape(-1, 2)  # other dimensions are marks of vmap
     if torch.compiler.is_compiling():
         return states
     return _marked(states)

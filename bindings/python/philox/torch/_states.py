@@ -354,7 +354,10 @@ def reserve_all(sites: Sequence[str], counts: Sequence[int],
     if not sites:
         raise ValueError("philox: no site to reserve for")
     _warn_of_ranks()
-    return _reserve_from(len(_thread.sources), device_of(device), sites, counts)
+    # States are no part of what a transform of torch.func differentiates or maps
+    with torch._C._DisableFuncTorch():
+        return _reserve_from(len(_thread.sources), device_of(device), sites,
+                             counts)
 
 
 def reserve(site: str, n: int = 1,
