@@ -29,11 +29,11 @@ void set_filters(struct philox_sample_desc *sample, int64_t top_k, double top_p,
 		sample->filters |= PHILOX_FILTER_TOP_K;
 		sample->top_k = static_cast<uint32_t>(top_k);
 	}
-	if (top_p < 1) {
+	if (top_p != 1) {
 		sample->filters |= PHILOX_FILTER_TOP_P;
 		sample->top_p = top_p;
 	}
-	if (min_p > 0) {
+	if (min_p != 0) {
 		sample->filters |= PHILOX_FILTER_MIN_P;
 		sample->min_p = min_p;
 	}

@@ -176,10 +176,13 @@ source::source(const Tensor &states, int64_t row, const Tensor &drawn,
 		"the tensor is neither on a CPU nor on a CUDA device");
 	this->row =
 		static_cast<const struct philox_state *>(kept.data_ptr()) + row;
-	if (on_host)
-		rng.state = *this->row;
-	else
+	if (!on_host) {
 		rng.cell = this->row;
+		return;
+	}
+	rng.state = *this->row;
+	require(philox_is_poison(rng.state) || rng.state.offset % 4 == 0, op,
+		"the state's offset is not a multiple of 4");
 }
 
 int32_t source::device_index() const

@@ -72,6 +72,17 @@ torch.library.register_fake("philox::sample", _fake_sample)
 # are shared: the same numbers for each sample, as in the Jacobian of a draw.
 
 
+def _levels(states: Tensor) -> list[int]:
+    """Return the levels of the vmaps over states."""
+    functorch = torch._C._functorch
+    levels = []
+    while functorch.is_functorch_wrapped_tensor(states):
+        if functorch.is_batchedtensor(states):
+            levels.append(functorch.maybe_get_level(states))
+        states = functorch.get_unwrapped(states)
+    return levels
+
+
 def _marked(states: Tensor) -> Tensor:
     """Return states as each vmap around the caller asks for them."""
     if not torch._C._are_functorch_transforms_active():
@@ -86,6 +97,14 @@ def _marked(states: Tensor) -> Tensor:
                 "philox: vmap called a random operation with randomness="
                 "'error'. Use 'same' or 'different'.")
         if how == torch._C._functorch.RandomnessType.Different:
+            above = [n for n in _levels(states) if n >= level.level()]
+            if above == [level.level()]:
+                continue  # each sample has states of its own
+            if above:
+                raise RuntimeError(
+                    "philox: states are mapped by a vmap inside of one with "
+                    "randomness='different': map them by both, or give that "
+                    "one randomness='same'.")
             states = torch._C._functorch._add_batch_dim(
                 states.expand(vmap.batchSize(), 1, *states.shape), 0,
                 level.level())
@@ -215,9 +234,16 @@ def _states_for(site: str, states: Tensor | None,
         states = _states.reserve_all((site,), (1,), device)
     elif states.dim() != 2 and states.shape[-1:] == (2,):
         states = states.reshape(-1, 2)  # other dimensions are marks of vmap
+    _require_device(states, device, site)
     if torch.compiler.is_compiling():
         return states
     return _marked(states)
+
+
+def _require_device(states: Tensor, device: torch.device, site: str) -> None:
+    if states.device != device:
+        raise RuntimeError(f"philox: the states of {site} are on "
+                           f"{states.device}, and what is drawn on {device}")
 
 
 def _require_floating(x: Tensor, name: str) -> None:
@@ -586,11 +612,18 @@ def sample(logits: Tensor, temperature: float = 1.0, *, top_k: int = 0,
     if logits.dim() not in (1, 2):
         raise ValueError("philox: logits have one or two dimensions, not "
                          f"{logits.dim()}")
-    rows = logits.detach().reshape(-1, logits.shape[-1])
+    if states is None and any(
+            level.key() == torch._C._functorch.TransformType.Vmap
+            for level in torch._C._functorch.get_interpreter_stack() or ()):
+        raise RuntimeError("philox: sample in a vmap takes states; without, "
+                           "give it all rows of logits at once")
+    rows = logits.detach()
+    rows = rows if rows.dim() == 2 else rows[None]
     if states is None and len(rows):
         states = _states.reserve_all((site,), (len(rows),), logits.device)
     elif states is None:
         states = torch.empty(0, 2, dtype=torch.int64, device=logits.device)
+    _require_device(states, logits.device, site)
     tokens = _ops.sample(rows, states, temperature, top_k, top_p, min_p, op)
     return tokens.to(torch.int64).reshape(logits.shape[:-1])
 

@@ -458,3 +458,26 @@ def test_hessian_of_torch_func_is_refused_with_a_sentence_as_by_torch(x):
     for f in (theirs, lambda x: ph.dropout(x).pow(2).sum()):
         with pytest.raises(RuntimeError, match="randomness"):
             hessian(f)(x)
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_mapped_states_are_each_samples_own(randomness):
+    states = torch.tensor([[[1, 0]], [[2, 4]], [[3, 8]]])
+    x = torch.ones(3, 50)
+    expected = torch.stack([ph.dropout(a, P, states=s)
+                            for a, s in zip(x, states, strict=True)])
+    made = vmap(lambda x, s: ph.dropout(x, P, states=s),
+                randomness=randomness)(x, states)
+    assert made.equal(expected)
+    made = vmap(grad(lambda x, s: ph.dropout(x, P, states=s).sum()),
+                randomness=randomness)(x, states)
+    assert made.equal(expected)
+
+    def inner(x, states):
+        return vmap(lambda x: ph.dropout(x, P, states=states),
+                    randomness="different")(x)
+
+    x = torch.ones(3, 4, 50)
+    expected = torch.stack([ph.dropout(a, P, states=s)
+                            for a, s in zip(x, states, strict=True)])
+    assert vmap(inner, randomness="same")(x, states).equal(expected)
