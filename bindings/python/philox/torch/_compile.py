@@ -131,6 +131,9 @@ def checkpoint(function: Callable[..., Any], *arguments: Any,
     on; a selective policy is one. Where a graph is captured,
     ``preserve_rng_state`` is False by default.
     """
+    if keywords.pop("use_reentrant", False):
+        raise ValueError("philox: a reentrant checkpoint has no tape: call "
+                         "PyTorch's, and philox.torch.anchored() in the function")
     inner = keywords.pop("context_fn", None)
 
     def contexts() -> tuple[Any, Any]:

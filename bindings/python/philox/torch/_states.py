@@ -128,7 +128,8 @@ class _Ledger:
                 "which numbers. If this is the recompute of a checkpoint, use "
                 "philox.torch.checkpoint(), or context_fn="
                 "philox.torch.checkpoint_contexts with use_reentrant=False; under "
-                "a reentrant checkpoint, philox.torch.anchored(). For new numbers "
+                "a reentrant checkpoint, philox.torch.anchored(); compile a model "
+                "that has checkpoints with philox.torch.compile(). For new numbers "
                 "use philox.torch.fresh().")
         return _new(device, sites, counts)
 

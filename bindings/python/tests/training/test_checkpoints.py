@@ -45,6 +45,13 @@ def test_a_checkpoint_is_its_function():
     require_same(run(lambda x: ph.checkpoint(chain, x)), run(chain))
 
 
+def test_a_checkpoint_may_be_told_that_it_is_not_reentrant():
+    require_same(run(lambda x: ph.checkpoint(chain, x, use_reentrant=False)),
+                 run(chain))
+    with pytest.raises(ValueError, match="anchored"):
+        ph.checkpoint(chain, positive(3), use_reentrant=True)
+
+
 def test_nested_checkpoints_are_their_function():
     require_same(run(nested), run(flat))
 

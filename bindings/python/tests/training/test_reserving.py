@@ -135,6 +135,44 @@ def test_plain_torch_compile_is_right_with_graph_breaks(by_hand, backend):
     require_close(steps(torch.compile(model, backend=backend), model), by_hand)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_checkpoint_around_plain_torch_compile_is_right(by_hand, backend):
+    model = new_deep()
+    compiled = torch.compile(model, backend=backend)
+    require_close(steps(lambda x: ph.checkpoint(compiled, x), model), by_hand)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("around", [philox_checkpoint, torch_checkpoint])
+def test_checkpoints_in_plain_torch_compile_are_refused(backend, around):
+    """PyTorch breaks the graph within the checkpoint, and no tape is there."""
+    model = new_deep(around)
+    y = torch.compile(model, backend=backend)(positive(16, 32))
+    with pytest.raises(RuntimeError, match="with philox.torch.compile()"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reentrant_checkpoints_in_a_compiled_model_are_right(by_hand, backend):
+    """The compiler does not let them reenter."""
+    model = new_deep()
+    compiled = ph.compile(model, backend=backend, fullgraph=True)
+    compiled(torch.ones(1, 32))
+    model.around = lambda part, x: own.checkpoint(part, x, use_reentrant=True)
+    ph.seed(6)
+    require_close(steps(compiled, model), by_hand)
+
+
+def test_saved_tensors_may_be_moved_and_copied(by_hand):
+    model = new_deep()
+    with torch.autograd.graph.save_on_cpu():
+        require_close(steps(model, model), by_hand)
+    with torch.autograd.graph.saved_tensors_hooks(
+            lambda tensor: tensor.clone(), lambda tensor: tensor.clone()):
+        model = new_deep()
+        require_close(steps(model, model), by_hand)
+
+
 @pytest.mark.parametrize("budget", [0.5, 0.0])
 def test_plain_torch_compile_is_right_under_a_budget(budget):
     with BUDGETS.patch(activation_memory_budget=budget):

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import os
 import subprocess
 import sys
 import textwrap
@@ -253,6 +254,24 @@ def test_the_mesh_and_its_ranks_survive_a_load():
     ph.set_mesh({"data": (4, 2)}, differs=["data"])
     ph.load_state_dict(state)
     require_same(draw(1, [*SITES, "new"]), expected)
+
+
+def test_a_fork_does_not_draw_its_parents_numbers():
+    ph.reserve("a")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            ph.reserve("a")
+            os.write(writing, b"drew")
+        except ph.Error as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert b"fork" in os.read(reading, 1000)
+    os.close(reading)
+    os.close(writing)
 
 
 def test_one_rank_alone_is_not_warned(tmp_path):
