@@ -4,6 +4,7 @@ import gc
 import itertools
 import random
 import resource
+import sys
 import threading
 
 import pytest
@@ -143,13 +144,22 @@ def test_four_threads_make_new_sites_at_once():
     states = [[] for _ in range(4)]
 
     def reserve(mine):
-        barrier.wait()
-        for i in range(200):
-            mine.append(ph.reserve(f"site{i}"))
+        try:
+            for i in range(300):
+                barrier.wait()
+                mine.append(ph.reserve(f"site{i}"))
+        except BaseException:
+            barrier.abort()
+            raise
 
-    in_threads([lambda mine=mine: reserve(mine) for mine in states])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        in_threads([lambda mine=mine: reserve(mine) for mine in states])
+    finally:
+        sys.setswitchinterval(interval)
     rows = torch.cat(list(itertools.chain(*states))).tolist()
-    assert len({tuple(row) for row in rows}) == len(rows) == 800
+    assert len({tuple(row) for row in rows}) == len(rows) == 1200
 
 
 def test_four_threads_train_on_one_site():
