@@ -102,11 +102,11 @@ def compile(model: nn.Module, **options: Any) -> Compiled:
 
     The numbers are those of the model itself, called as often. The first call
     in training runs the model itself and counts how often each module draws,
-    and so does the first call after modules went to evaluation or back. A module
-    that draws more often later raises RuntimeError, unless it drew just once:
-    then it would repeat itself. One that did not draw at all leaves the graph
-    when it does, as under ``torch.compile``. Modules that share a site are
-    refused, and so is a model on several devices.
+    and so does the first call after modules went to evaluation or back. A
+    module that draws more often later raises RuntimeError, unless it drew just
+    once: then it would repeat itself. One that did not draw at all leaves the
+    graph when it does, as under ``torch.compile``. Modules that share a site
+    are refused, and so is a model on several devices.
 
     A module that draws several times within a checkpoint of the model needs
     ``torch._dynamo.config.skip_fwd_side_effects_in_bwd_under_checkpoint``.
@@ -133,7 +133,7 @@ def checkpoint(function: Callable[..., Any], *arguments: Any,
     """
     if keywords.pop("use_reentrant", False):
         raise ValueError("philox: a reentrant checkpoint has no tape: call "
-                         "PyTorch's, and philox.torch.anchored() in the function")
+                         "PyTorch's, with philox.torch.anchored() within")
     inner = keywords.pop("context_fn", None)
 
     def contexts() -> tuple[Any, Any]:

@@ -299,8 +299,8 @@ def anchored() -> Any:
     freshness is PyTorch's, and :func:`state_dict` does not have them.
 
     The block is the calling thread's, and a backward may run in another: begin
-    it inside the function that is checkpointed. A compiled model makes its first
-    call outside.
+    it inside the function that is checkpointed. A compiled model makes its
+    first call outside.
     """
     return _source(_Anchored())
 

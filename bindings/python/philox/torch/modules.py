@@ -59,9 +59,9 @@ class Site(nn.Module):
         self._calls += 1
         if self._anchored and _states.in_backward() and _states.is_anchored():
             raise RuntimeError(
-                f"philox: {self.site} draws in a recompute outside of the graph of "
-                "its compiled model, which had reserved its numbers before: use "
-                "philox.torch.checkpoint() in that model")
+                f"philox: {self.site} draws in a recompute outside of the graph "
+                "of its compiled model, which had reserved its numbers before: "
+                "use philox.torch.checkpoint() in that model")
 
 
 class _Dropout(Site):

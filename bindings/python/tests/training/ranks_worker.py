@@ -14,8 +14,8 @@ import philox.torch as ph
 from philox.torch import _states
 
 #: The shapes of whole tensors, by name.
-SHAPES = {"even": (8, 12), "uneven": (7, 5), "fewer": (3, 2), "middle": (3, 6, 5),
-          "line": (11,), "four": (2, 5, 3, 4)}
+SHAPES = {"even": (8, 12), "uneven": (7, 5), "fewer": (3, 2),
+          "middle": (3, 6, 5), "line": (11,), "four": (2, 5, 3, 4)}
 
 #: Placements for any number of ranks in a row.
 ROW = {
@@ -47,7 +47,7 @@ def fits(placements, name):
 
 
 def cases(world):
-    """Return the cases of a number of ranks: (key, mesh's shape, placements)."""
+    """Return the cases of a number of ranks."""
     found = [((f"{placement} of {name}"), (world,), placements, name)
              for placement, placements in ROW.items() for name in SHAPES
              if fits(placements, name)]

@@ -52,7 +52,7 @@ class Block(nn.Module):
     def attend(self, x):
         n, length, width = x.shape
         q, k, v = self.qkv(x).view(
-            n, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+            n, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         weights = (q @ k.transpose(-1, -2) / (width / self.heads) ** 0.5)
         weights = self.drop_weights(weights.softmax(-1))
         return (weights @ v).transpose(1, 2).reshape(n, length, width)

@@ -1,4 +1,4 @@
-"""Checkpoints: each recompute draws what its forward drew, or says it cannot."""
+"""Checkpoints: a recompute draws what its forward drew, or says it cannot."""
 
 import threading
 
@@ -232,11 +232,11 @@ class Several(nn.Module):
         return torch.stack([m(x) for m in (self.b, self.a, self.b)]) ** 2
 
 
-def test_a_reentrant_checkpoint_around_a_compiled_model_is_right_when_anchored():
+def test_a_reentrant_checkpoint_around_a_compiled_model_is_right_anchored():
     model = ph.compile(Several(), backend="aot_eager", fullgraph=True)
     x = positive(1000)
     with ph.anchored():
-        with pytest.raises(RuntimeError, match="outside of philox.torch.anchored"):
+        with pytest.raises(RuntimeError, match="outside of philox.torch"):
             model(x)
     model(x)
     with ph.anchored():
@@ -244,7 +244,8 @@ def test_a_reentrant_checkpoint_around_a_compiled_model_is_right_when_anchored()
             x = positive(1000)
             y = own.checkpoint(model, x, use_reentrant=True)
             y.sum().backward()
-            torch.testing.assert_close(x.grad, 2 * y.detach().sum(0) / x.detach())
+            torch.testing.assert_close(x.grad * x.detach(),
+                                       2 * y.detach().sum(0))
             assert not torch.equal(y[0], y[2])
 
 
@@ -289,7 +290,7 @@ class DrawsInBackward(torch.autograd.Function):
 
 def test_new_numbers_in_a_backward_need_leave():
     x = positive(1000)
-    with pytest.raises(RuntimeError, match="'backward' draws inside a backward"):
+    with pytest.raises(RuntimeError, match="'backward' draws inside"):
         DrawsInBackward.apply(x, False).sum().backward()
     masks = []
     for _ in range(2):

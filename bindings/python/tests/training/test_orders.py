@@ -49,7 +49,7 @@ def test_a_retained_graph_gives_the_same_gradient_again():
 def test_a_second_backward_without_retaining_is_pytorchs_error():
     _, (y,) = forwards(1)
     y.sum().backward()
-    with pytest.raises(RuntimeError, match="backward through the graph a second"):
+    with pytest.raises(RuntimeError, match="through the graph a second time"):
         y.sum().backward()
 
 

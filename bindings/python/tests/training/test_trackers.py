@@ -63,8 +63,8 @@ class Branches(nn.Module):
 
 
 def test_branches_keep_their_numbers_when_reordered_for_peak_memory():
-    """PyTorch 2.15 does not reorder its own dropouts in this model, so only ours
-    are tested."""
+    """PyTorch 2.15 does not reorder its own dropouts in this model, so only
+    ours are tested."""
     def run(model):
         ph.seed(1)
         results = []
@@ -122,7 +122,8 @@ class Around(nn.Module):
 
 @pytest.mark.parametrize("anchored", [True, False])
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_deepspeeds_checkpoint_in_a_compiled_model_is_refused(backend, anchored):
+def test_deepspeeds_checkpoint_in_a_compiled_model_is_refused(
+        backend, anchored):
     """It leaves the graph, so that its recompute has no states: no gradient is
     better than a wrong one."""
     model = ph.compile(Around(), backend=backend)
@@ -214,7 +215,6 @@ def test_pytorchs_dropout_saves_a_byte_or_more_an_element():
 
 
 def test_a_compiled_draw_saves_no_mask():
-    """Apart from the output of a linear layer that follows it keeps x only."""
     model = ph.compile(nn.Sequential(ph.Dropout(0.5, site="a"),
                                      ph.Dropout(0.5, site="b")),
                        backend="aot_eager", fullgraph=True)

@@ -100,7 +100,7 @@ def test_compiled_masks_are_the_eager_ones_bit_for_bit():
     require_same(ours, plain)
 
 
-def test_ranks_of_micro_batches_may_be_undone_in_any_order():
+def test_backwards_of_micro_batches_may_come_in_any_order():
     """Gradients of several micro-batches are a sum, whatever the order."""
     def run(order, around):
         model, _ = new_run(around)
