@@ -288,6 +288,9 @@ def test_vmap_with_different_draws_the_elements_of_one_tensor(name):
     made = vmap(lambda x: f(x, STATES), in_dims=1, out_dims=1,
                 randomness="different")(x.movedim(0, 1))
     assert made.equal(f(x, STATES).movedim(0, 1))
+    made = vmap(lambda x: f(x, STATES), in_dims=-1, out_dims=2,
+                randomness="different")(x.movedim(0, 2))
+    assert made.equal(f(x, STATES).movedim(0, 2))
 
 
 @each_mapped

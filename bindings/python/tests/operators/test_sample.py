@@ -110,6 +110,12 @@ def test_rows_draw_from_the_states_from_op_on():
     assert made.tolist() == expected
 
 
+def test_fewer_states_than_rows_from_op_on_are_refused():
+    for n, op in ((4, 0), (5, 1), (9, 5), (5, -1), (5, 2**62)):
+        with pytest.raises(RuntimeError, match="sample: .*fewer states"):
+            ph.sample(logits_of(rows=5), states=states_of(n), op=op)
+
+
 def test_rows_that_are_alike_draw_from_states_of_their_own():
     logits = torch.zeros(50, 1000)
     made = ph.sample(logits)
