@@ -38,6 +38,7 @@ OPERATORS := $(call objects,$(wildcard bindings/python/operators/*.cpp) \
 $(BUILD)/stamp.torch: FORCE
 	$(call stamp,$(TORCH))
 $(OPERATORS): $(BUILD)/stamp.torch
+-include $(OPERATORS:.o=.d)
 $(OPERATORS): private TOOLKIT := -isystem $(TORCH)/include -O3 \
 	-DTORCH_TARGET_VERSION=$(TORCH_TARGET)
 
