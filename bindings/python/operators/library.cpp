@@ -49,7 +49,8 @@ STABLE_TORCH_LIBRARY(philox, m)
 	m.def("dropout_(Tensor(a!) x, Tensor states, float p" WHERE " -> ()");
 }
 
-static void carry_out(torch::stable::detail::StableLibrary &m)
+/* A template, as the type of m is elsewhere in each version of PyTorch */
+template <typename Library> static void carry_out(Library &m)
 {
 	m.impl("uniform", TORCH_BOX(&philox::uniform));
 	m.impl("normal", TORCH_BOX(&philox::normal));
