@@ -3,9 +3,9 @@
     pip install --no-build-isolation .
     pip install --no-build-isolation -C make="CUDA=0 CXX=clang++" .
 
-The environment has PyTorch 2.9 or newer, whose headers the operators are
+The environment has PyTorch 2.12 or newer, whose headers the operators are
 compiled with; so isolation, which hides it, has to be off. The wheel serves
-every later PyTorch and every Python from 3.10 on. Kernels for GPUs are in it
+PyTorch from 2.9 on, and every Python from 3.10 on. Kernels for GPUs are in it
 where nvcc is. Settings: `make` has variables of the Makefile, and `build` the folder
 that is built in, build/wheel by default.
 """
@@ -23,7 +23,8 @@ import tarfile
 import zipfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-OLDEST = "2.9"
+OLDEST = "2.9"  # that can load the operators
+OLDEST_HEADERS = "2.12"  # that can compile them
 MADE_AT = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
 
 
@@ -68,13 +69,15 @@ def _require_torch():
     if torch is None:
         raise BuildError(
             "philox: its operators are compiled with the headers of PyTorch, and "
-            f"{sys.executable} has no torch. Install torch {OLDEST} or newer, and "
-            "then build without isolation: pip install --no-build-isolation .")
-    headers = pathlib.Path(torch.submodule_search_locations[0], "include/torch")
-    if not (headers / "csrc/stable/library.h").exists():
+            f"{sys.executable} has no torch. Install torch {OLDEST_HEADERS} or "
+            "newer, and then build without isolation: pip install "
+            "--no-build-isolation .")
+    folder = pathlib.Path(torch.submodule_search_locations[0])
+    header = folder / "include/torch/csrc/stable/library.h"
+    if not header.exists() or "TORCH_BOX" not in header.read_text():
         raise BuildError(
-            f"philox: the torch in {headers.parents[1]} has no headers of the "
-            f"stable ABI, which came with PyTorch {OLDEST}")
+            f"philox: the torch in {folder} has no headers of the stable ABI as "
+            f"PyTorch {OLDEST_HEADERS} has them: build with that or a newer one")
 
 
 def _make(settings):

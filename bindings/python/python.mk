@@ -25,12 +25,12 @@ endif
 ifneq ($(filter python,$(MAKECMDGOALS)),)
 TORCH := $(shell $(PYTHON) -c 'import importlib.util as u; \
 	print(u.find_spec("torch").submodule_search_locations[0])' 2>&1)
-ifeq ($(wildcard $(TORCH)/include/torch/csrc/stable/library.h),)
+ifeq ($(shell grep -s TORCH_BOX $(TORCH)/include/torch/csrc/stable/library.h),)
 $(error make python needs a PYTHON whose torch has headers of the stable ABI, \
-	2.9 or newer: $(PYTHON) has none ($(lastword $(TORCH))))
+	2.12 or newer: $(PYTHON) has none ($(lastword $(TORCH))))
 endif
 
-# The oldest PyTorch that can load it
+# The oldest PyTorch that can load it. To compile it takes a newer one.
 TORCH_TARGET := 0x0209000000000000
 OPERATORS := $(call objects,$(wildcard bindings/python/operators/*.cpp) \
 	$(if $(WITH_CUDA),$(wildcard bindings/python/operators/*.cu)))

@@ -49,8 +49,7 @@ STABLE_TORCH_LIBRARY(philox, m)
 	m.def("dropout_(Tensor(a!) x, Tensor states, float p" WHERE " -> ()");
 }
 
-/* A template, as the type of m is elsewhere in each version of PyTorch */
-template <typename Library> static void carry_out(Library &m)
+static void carry_out(torch::stable::detail::StableLibrary &m)
 {
 	m.impl("uniform", TORCH_BOX(&philox::uniform));
 	m.impl("normal", TORCH_BOX(&philox::normal));

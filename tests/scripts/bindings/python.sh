@@ -33,7 +33,7 @@ says_what_is_missing()
 	python3 -S -c "import sys; sys.path.insert(0, 'bindings/python')
 import backend
 backend.build_wheel('$WORK')" && return 1
-	grep -q 'no torch. Install torch 2.9 or newer' "$WORK/said"
+	grep -q 'no torch. Install torch 2.12 or newer' "$WORK/said"
 }
 
 make_says_it()
