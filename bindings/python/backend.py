@@ -16,6 +16,7 @@ import importlib.util
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -47,7 +48,7 @@ def _name():
 
 def _metadata():
     description = (TOP / "doc/python.md").read_text()
-    return f"""Metadata-Version: 2.1
+    return f"""Metadata-Version: 2.4
 Name: philox
 Version: {_version()}
 Summary: Randomness that is safe in captured CUDA graphs and exactly repeatable in the backward pass
@@ -85,6 +86,8 @@ def _make(settings):
     _require_torch()
     settings = settings or {}
     build = settings.get("build", "build/wheel")
+    # What an earlier build has left there is not of this one
+    shutil.rmtree(TOP / build / "python", ignore_errors=True)
     command = ["make", f"-j{os.cpu_count() or 1}", f"BUILD={build}",
                f"PYTHON={sys.executable}",
                *shlex.split(settings.get("make", "")), "python",
@@ -121,7 +124,7 @@ class _Wheel:
     def close(self, folder):
         name = f"{folder}/RECORD"
         text = "\n".join([*self.record, f"{name},,", ""])
-        self.zip.writestr(zipfile.ZipInfo(name, MADE_AT), text)
+        self.add(name, text.encode())
         self.zip.close()
 
 
@@ -131,7 +134,7 @@ def _info():
         "METADATA": _metadata(),
         "WHEEL": "Wheel-Version: 1.0\nGenerator: philox\nRoot-Is-Purelib: false\n"
                  f"Tag: {_tag()}\n",
-        "LICENSE": (TOP / "LICENSE").read_text()}
+        "licenses/LICENSE": (TOP / "LICENSE").read_text()}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -153,7 +156,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """Write the metadata without building (PEP 517)."""
     folder = f"{_name()}.dist-info"
     path = pathlib.Path(metadata_directory, folder)
-    path.mkdir()
+    (path / "licenses").mkdir(parents=True)
     for file, text in _info().items():
         (path / file).write_text(text)
     return folder
@@ -172,7 +175,7 @@ def _source_files():
         return
     for path in sorted(TOP.rglob("*")):
         name = path.relative_to(TOP)
-        if path.is_file() and name.parts[0] != "build" and \
+        if path.is_file() and name.parts[0] not in ("build", "dist") and \
                 "__pycache__" not in name.parts and name.name != "PKG-INFO":
             yield name.as_posix()
 

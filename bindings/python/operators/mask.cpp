@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 #include "bindings/python/operators/mask_cuda.h"
@@ -23,16 +24,26 @@ const uint64_t chunk = 4096;
 /* Elements that are worth a thread. */
 const uint64_t grain = 1 << 18;
 
-/* Calls f(begin, end) for parts of 0 .. n that begin at multiples of chunk. */
+/* Calls f(begin, end) for parts of 0 .. n that begin at multiples of chunk. What
+ * no thread can be had for, the caller's does. f does not throw. */
 template <typename F> void in_parts(uint64_t n, const F &f)
 {
 	uint64_t parts = std::min<uint64_t>(n / grain + 1, threads());
 	uint64_t size = (n / parts / chunk + 1) * chunk;
+	uint64_t begin = std::min(n, size), rest = n;
 	std::vector<std::thread> others;
 
-	for (uint64_t begin = size; begin < n; begin += size)
-		others.emplace_back(f, begin, std::min(n, begin + size));
+	others.reserve(parts);
+	try {
+		for (; begin < n; begin += size)
+			others.emplace_back(f, begin,
+					    std::min(n, begin + size));
+	} catch (const std::system_error &) {
+		rest = begin;
+	}
 	f(0, std::min(n, size));
+	if (rest < n)
+		f(rest, n);
 	for (std::thread &other : others)
 		other.join();
 }

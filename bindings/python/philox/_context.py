@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Sequence
-from typing import Any
 
 from philox import _library
-from philox._library import Error, OpDesc, RegionDesc, ReserveDesc, byref
+from philox._library import OpDesc, RegionDesc, ReserveDesc, byref
 
 #: 32-bit words by which a site moves for each reserved state.
 ADVANCE = 4
@@ -24,6 +24,8 @@ Axis = tuple[str, int, int]
 
 class Context:
     """A context on a device of its own, with sites that are made as needed.
+
+    It ends when nothing refers to it any more, so never during a call.
 
     Args:
         device: as philox_device_open() takes it.
@@ -38,16 +40,16 @@ class Context:
         self._lock = threading.Lock()
         self._regions: dict[str, int] = {}
         self._differs = [name.encode() for name in differs]
-        self._opened = _library.make("philox_device_open", device.encode())
-        self.handle: Any = None
-        try:
-            self.handle = _library.make("philox_context_create", self._opened)
-            self.seed(seed)
-            if mesh:
-                self.set_mesh(mesh, differs)
-        except Error:
-            self.close()
-            raise
+        opened = _library.make("philox_device_open", device.encode())
+        weakref.finalize(self, _library.end, "philox_device_close",
+                         opened).atexit = False
+        self.handle = _library.make("philox_context_create", opened)
+        # The last one that is made runs first
+        weakref.finalize(self, _library.end, "philox_context_destroy",
+                         self.handle).atexit = False
+        self.seed(seed)
+        if mesh:
+            self.set_mesh(mesh, differs)
 
     def seed(self, value: int) -> None:
         """Give the generator a seed; all sites begin again."""
@@ -70,6 +72,10 @@ class Context:
                 before it.
             stream: that of the draws, which is not capturing.
         """
+        for site, count in zip(sites, counts, strict=True):
+            if not 1 <= count < 2**32:
+                raise ValueError(f"philox: {site!r} reserves 1 to 2**32 - 1 "
+                                 f"states, not {count}")
         n = len(sites)
         desc = ReserveDesc(
             size=ctypes.sizeof(ReserveDesc),
@@ -89,6 +95,8 @@ class Context:
         return region
 
     def _make_region(self, site: str) -> int:
+        if "\0" in site:
+            raise ValueError(f"philox: {site!r} is no name: it has a NUL")
         op = OpDesc()
         n = len(self._differs)
         options = RegionDesc(
@@ -123,9 +131,3 @@ class Context:
         """Raise Error if the device has seen a graph launched without philox."""
         report = _library.Report(size=ctypes.sizeof(_library.Report))
         _library.call("philox_context_check", self.handle, byref(report))
-
-    def close(self) -> None:
-        """End the context. No call may use it any more."""
-        if self.handle:
-            _library.call("philox_context_destroy", self.handle)
-        _library.call("philox_device_close", self._opened)

@@ -143,6 +143,11 @@ def make(name: str, *arguments: object) -> c_void_p:
     return handle
 
 
+def end(name: str, handle: c_void_p) -> None:
+    """End an object. In a child of fork() that is refused, and does no harm."""
+    getattr(_library, name)(handle)
+
+
 def generator(context: c_void_p) -> int:
     """Return the default generator of a context."""
     return _library.philox_context_generator(context)

@@ -433,13 +433,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     if state.get("version") != 1 or "cpu" not in state["contexts"]:
         raise ValueError("philox: not a state_dict() of a CPU, of this version")
     made = Context(seed=state["seed"])
-    try:
-        made.load_text(state["contexts"]["cpu"])
-    except BaseException:
-        made.close()
-        raise
+    made.load_text(state["contexts"]["cpu"])
     with _ledger.lock:
-        old, _ledger.made = _ledger.made, made
+        _ledger.made = made
         _ledger.seed = state["seed"]
-    if old is not None:
-        old.close()

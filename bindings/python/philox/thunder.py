@@ -8,31 +8,36 @@ mask, on a CPU and on CUDA::
     jitted = pht.jit(model)            # thunder.jit with philox
     jitted(x).sum().backward()         # draws each mask again, from two numbers
 
-Thunder has a primitive that takes a state from CUDA's generator and moves it on,
-``prims.get_and_update_rng_state``, and one that draws uniform numbers from such
-a state, ``prims.uniform_philox``. With :data:`transform` a jitted function takes
-its numbers from these two, and :data:`executor` carries them out with philox:
+Thunder has a primitive that takes a state from CUDA's generator and moves it
+on, ``prims.get_and_update_rng_state``, and one that draws uniform numbers from
+such a state, ``prims.uniform_philox``. With :data:`transform` a jitted function
+takes its numbers from these two, and :data:`executor` carries them out with
+philox:
 
 - A state {seed, offset} is one of ``philox.torch.reserve("thunder")``, on the
-  ledger of the draw's device. Its offset counts 32-bit words of philox's own, and
-  moves by 4 a draw, whatever the shape. The previous state, an argument of the
-  primitive, only keeps the calls in order.
-- Element i of a draw is that of ``torch.ops.philox.uniform``, so the numbers are
-  the same on every device, and differ from those of torch and nvFuser.
+  ledger of the draw's device. Its offset counts 32-bit words of philox's own,
+  and moves by 4 a draw, whatever the shape. The previous state, an argument of
+  the primitive, only keeps the calls in order.
+- Element i of a draw is that of ``torch.ops.philox.uniform``, so the numbers
+  are the same on every device, and differ from those of torch and nvFuser.
 
 What is replaced, and why:
 
 - ``prims.get_and_update_rng_state`` refuses a CPU when it is traced. The
   transform writes :data:`get_and_update_rng_state` instead, which allows both
-  devices. The executor carries out the primitive itself, too, where it is found.
+  devices. The executor carries out the primitive, too, where a trace has it.
 - Thunder's own implementation of ``prims.uniform_philox`` is for CUDA, [0, 1)
   and offsets that are known multiples of 4; the executor's has no such bounds.
-- ``prims.uniform``, also within dropout and other symbols, becomes a draw from a
-  state that is taken in front of the outermost symbol: so it is outside of a
-  checkpoint, and is not taken again by a recompute. Thunder's own
-  ``replace_uniform``, which only nvFuser's executor calls, finds nothing left.
-- A dropout of float16 or bfloat16 compares float32 numbers, not its own dtype's:
-  on their coarse grid the probability would not be the one that was asked for.
+- ``prims.uniform``, also within dropout and other symbols, becomes a draw from
+  a state that is taken in front of the outermost symbol: so a checkpoint's
+  recompute does not take another. Thunder's own ``replace_uniform``, which only
+  nvFuser's executor calls, finds nothing left.
+- A dropout of float16 or bfloat16 compares float32 numbers, not its own
+  dtype's: on their coarse grid the probability would not be the one asked for.
+
+The executor alone, without the transform, draws from the same states, but keeps
+masks, and a checkpoint that would draw again in its recompute raises
+RuntimeError.
 
 A symbol that an executor in front of philox's claims as a whole, attention for
 example, is left to it, and draws from PyTorch's generator. :func:`jit` puts
@@ -150,8 +155,8 @@ def _drawn(shape: Sequence[int], minval: float = 0.0, maxval: float = 1.0, *,
                     offset=offset)
 
 
-def _fresh(shape: Sequence[int], minval: float, maxval: float, *, device: Device,
-           dtype: Dtype) -> TensorProxy:
+def _fresh(shape: Sequence[int], minval: float, maxval: float, *,
+           device: Device, dtype: Dtype) -> TensorProxy:
     """Draw where the transform has not been: once, and the numbers are kept."""
     seed, offset = get_and_update_rng_state(None, None, device)
     return _drawn(shape, minval, maxval, device=device, dtype=dtype, seed=seed,
@@ -211,7 +216,8 @@ class _Rewriter:
             return [bsym]
         if bsym.sym.id == prims.PrimIDs.UNIFORM:
             return [self.draw(bsym)]
-        parts = [part for inner in bsym.subsymbols for part in self.parts(inner)]
+        parts = [part for inner in bsym.subsymbols
+                 for part in self.parts(inner)]
         if bsym.sym.id == "activation_checkpoint":
             return [bsym.from_bsym(subsymbols=parts)]
         if bsym.sym.id == _DROPOUT:
@@ -256,7 +262,7 @@ class _Rewriter:
         return made
 
     def mark(self, bsym: BoundSymbol) -> None:
-        """Mark what comes of random numbers alone: the backward makes it again."""
+        """Mark what is of random numbers alone: the backward makes it again."""
         if bsym.sym is get_and_update_rng_state or \
                 bsym.sym is prims.get_and_update_rng_state:
             for out in bsym.flat_proxy_outs:
@@ -281,7 +287,7 @@ def _value(number: Any) -> Any:
 
 
 class _Philox(Transform):
-    """Makes every uniform of a trace a draw from a state that is taken for it."""
+    """Makes every uniform of a trace a draw from a state taken for it."""
 
     def transform_traces_pre_prologue(
             self, prologue_trace: TraceCtx, computation_trace: TraceCtx,
@@ -303,11 +309,11 @@ transform = _Philox()
 
 
 def jit(function: Any, **options: Any) -> Callable[..., Any]:
-    """Return ``thunder.jit`` of a function or module whose numbers are philox's.
+    """Return ``thunder.jit`` of a function or module, with philox's numbers.
 
     Options are those of ``thunder.jit``. philox's executor is put in front of
-    the ``executors``, unless it is among them; its transform is the first of the
-    ``transforms``.
+    the ``executors``, unless it is among them; its transform is the first of
+    the ``transforms``.
     """
     executors = options.pop("executors", None)
     if executors is None:

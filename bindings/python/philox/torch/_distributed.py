@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
-from torch.distributed.tensor import DTensor, Partial
+from torch.distributed.tensor import DTensor, Replicate, Shard
 
-from philox.torch import _operators
+from philox.torch import _operators, _states
 
 
 def pieces(shape: Sequence[int], offset: Sequence[int],
@@ -55,9 +55,10 @@ def place_of(x: DTensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
         compute_local_shape_and_global_offset)
 
     for placement in x.placements:
-        if isinstance(placement, Partial):
-            raise ValueError("philox: dropout of a DTensor with Partial "
-                             "placements: redistribute it first")
+        if type(placement) not in (Shard, Replicate):
+            raise ValueError("philox: dropout of a DTensor whose placement is "
+                             f"{placement}: redistribute it to Shard and "
+                             "Replicate first")
     local, offset = compute_local_shape_and_global_offset(
         x.shape, x.device_mesh, x.placements)
     return tuple(offset), tuple(local)
@@ -71,6 +72,8 @@ def dropout(x: DTensor, p: float, site: str, states: Tensor | None,
     if tuple(part.shape) != local:
         raise ValueError(f"philox: a shard of shape {tuple(part.shape)}, where "
                          f"its placements say {local}")
+    if states is None:
+        _states.require_shared(site)
     states = _operators._states_for(site, states, part.device)
     if part.numel():
         part = _draw_pieces(part, tuple(x.shape), offset, states, p, op)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 #: How many draws the graphs of a device may have, all together.
 SLOTS = 1 << 16
@@ -32,8 +33,13 @@ class Slots:
     """Rows of a device's memory, in runs that are given out and taken back."""
 
     def __init__(self, device: torch.device) -> None:
-        self.memory = torch.tensor([POISON], dtype=torch.int64,
-                                   device=device).repeat(SLOTS, 1)
+        # Neither an inference tensor nor one of another mode: it is written to
+        # whatever mode the caller of a replay is in
+        with torch.inference_mode(False), _disable_current_modes():
+            self.memory = torch.tensor([POISON], dtype=torch.int64,
+                                       device=device).repeat(SLOTS, 1)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # any stream may use it from now on
         self.lock = threading.Lock()
         self.free = [(0, SLOTS)]  # begin and end of each run, in order
 

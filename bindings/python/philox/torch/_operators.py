@@ -83,8 +83,12 @@ def _levels(states: Tensor) -> list[int]:
     return levels
 
 
-def _marked(states: Tensor) -> Tensor:
-    """Return states as each vmap around the caller asks for them."""
+def _marked(states: Tensor, given: bool) -> Tensor:
+    """Return states as each vmap around the caller asks for them.
+
+    States that the caller has given are no random operation: with "error" all
+    samples share them, as with "same".
+    """
     if not torch._C._are_functorch_transforms_active():
         return states
     for level in torch._C._functorch.get_interpreter_stack() or ():
@@ -92,7 +96,7 @@ def _marked(states: Tensor) -> Tensor:
             continue
         vmap = torch._C._functorch.CVmapInterpreterPtr(level)
         how = vmap.randomness()
-        if how == torch._C._functorch.RandomnessType.Error:
+        if how == torch._C._functorch.RandomnessType.Error and not given:
             raise RuntimeError(
                 "philox: vmap called a random operation with randomness="
                 "'error'. Use 'same' or 'different'.")
@@ -230,14 +234,17 @@ _bernoulli_of = _differentiable("bernoulli_of", _no_derivative)
 
 def _states_for(site: str, states: Tensor | None,
                 device: torch.device) -> Tensor:
-    if states is None:
+    given = states is not None
+    if device.type == "meta" and not given:
+        states = torch.empty(1, 2, dtype=torch.int64, device=device)
+    elif not given:
         states = _states.reserve_all((site,), (1,), device)
     elif states.dim() != 2 and states.shape[-1:] == (2,):
         states = states.reshape(-1, 2)  # other dimensions are marks of vmap
     _require_device(states, device, site)
     if torch.compiler.is_compiling():
         return states
-    return _marked(states)
+    return _marked(states, given)
 
 
 def _require_device(states: Tensor, device: torch.device, site: str) -> None:
@@ -361,11 +368,11 @@ def _alpha(x: Tensor, p: float, training: bool, site: str,
     _require_floating(x, name)
     if not training or p == 0:
         return x
+    states = _states_for(site, states, x.device)
     if p == 1:
         return x * 0
     a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     b = a * _ALPHA * p
-    states = _states_for(site, states, x.device)
     return _masked(x, states, p, a, b, b - a * _ALPHA, inner, op, 0, 0, 0)
 
 
@@ -524,6 +531,7 @@ def _in_plain_memory(x: Tensor, states: Tensor) -> bool:
     return (not torch.compiler.is_compiling() and x.is_contiguous()
             and not (x.requires_grad and torch.is_grad_enabled())
             and torch._C._functorch.peek_interpreter_stack() is None
+            and torch.autograd.forward_ad._current_level < 0
             and type(x) in (Tensor, torch.nn.Parameter))
 
 

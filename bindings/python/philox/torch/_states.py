@@ -103,6 +103,9 @@ def device_of(device: torch.device | str | None) -> torch.device:
         return torch.device("cuda", torch.cuda.current_device())
     if device.type == "cpu":
         return torch.device("cpu")
+    if device.type != "cuda":
+        raise ValueError(f"philox: there are no numbers on the device {device}, "
+                         "only on a CPU and on CUDA")
     return device
 
 
@@ -146,9 +149,6 @@ def _new(device: torch.device, sites: Sequence[str],
             return _graphs.reserve(device, sites, counts,
                                    lambda: _settings.context(device))
         return _settings.context(device).new_states(sites, counts)
-
-    def remembered(self, value: bool, above: int) -> bool:
-        return value
 
 
 _ledger = _Ledger()
@@ -393,9 +393,10 @@ def seed(value: int) -> None:
     """
     if not -2**63 <= value < 2**64:
         raise ValueError(f"philox: the seed {value} has more than 64 bits")
-    _settings.seed = value % 2**64
-    for context in list(_settings.contexts.values()):
-        context.seed(value)
+    with _settings.lock:
+        _settings.seed = value % 2**64
+        for context in _settings.contexts.values():
+            context.seed(value)
 
 
 def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
@@ -411,6 +412,7 @@ def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
 
     Call it before anything draws; it may be called again until then. DTensors
     need no mesh here: each rank draws its shard of the whole tensor's numbers.
+    With `differs` a DTensor needs states that its ranks share.
     """
     axes = _axes_of(mesh)
     unknown = set(differs) - {name for name, _, _ in axes}
@@ -419,6 +421,15 @@ def set_mesh(mesh: Any, differs: Sequence[str] = ()) -> None:
     for context in list(_settings.contexts.values()):
         context.set_mesh(axes, differs)
     _settings.mesh, _settings.differs = axes, tuple(differs)
+
+
+def require_shared(site: str) -> None:
+    """Raise ValueError if sites differ along an axis: a DTensor's must not."""
+    if _settings.differs:
+        raise ValueError(
+            f"philox: {site!r} draws for a DTensor, of which each rank has a part "
+            "or a copy, and set_mesh() was told that sites differ along "
+            f"{', '.join(_settings.differs)}: pass states= that all ranks share")
 
 
 def _axes_of(mesh: Any) -> list[tuple[str, int, int]]:
@@ -439,11 +450,12 @@ def state_dict() -> dict[str, Any]:
     it. States that were reserved and not used up are not in it; those are
     tensors of yours.
     """
-    return {
-        "version": 1,
-        "seed": _settings.seed,
-        "contexts": {str(device): context.save_text()
-                     for device, context in _settings.contexts.items()}}
+    with _settings.lock:
+        return {
+            "version": 1,
+            "seed": _settings.seed,
+            "contexts": {str(device): context.save_text()
+                         for device, context in _settings.contexts.items()}}
 
 
 def load_state_dict(state: Mapping[str, Any]) -> None:
@@ -460,21 +472,13 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
         raise ValueError("philox: not a state_dict() of this version")
     seed = state["seed"]
     made: dict[torch.device, Context] = {}
-    try:
-        for name, text in state["contexts"].items():
-            device = device_of(name)
-            made[device] = Context(device)
-            made[device].load_text(text)
-    except BaseException:
-        for context in made.values():
-            context.close()
-        raise
+    for name, text in state["contexts"].items():
+        device = device_of(name)
+        made[device] = Context(device)
+        made[device].load_text(text)
     with _settings.lock:
-        old = list(_settings.contexts.values())
         _settings.contexts = made
         _settings.seed = seed
-    for context in old:
-        context.close()
 
 
 def unclaimed(device: torch.device | str | None = None) -> list[str]:
@@ -502,9 +506,6 @@ def check() -> None:
 def reset() -> None:
     """Forget all sites, meshes and seeds: as in a new process. For tests."""
     with _settings.lock:
-        contexts = list(_settings.contexts.values())
         _settings.contexts = {}
         _settings.seed, _settings.mesh, _settings.differs = 0, [], ()
         _settings.warned = False
-    for context in contexts:
-        context.close()

@@ -46,11 +46,13 @@ TAKE = "philox_get_and_update_rng_state"
 DRAW = "philox_uniform_philox"
 
 on_devices = pytest.mark.parametrize("device", DEVICES)
-dtypes_of = pytest.mark.parametrize
-floats = dtypes_of("dtype", [torch.float32, torch.float64], ids=str)
-halves = dtypes_of("dtype", [torch.float16, torch.bfloat16], ids=str)
-all_floats = dtypes_of("dtype", [torch.float32, torch.float64, torch.float16,
-                                 torch.bfloat16], ids=str)
+floats = pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64], ids=str)
+halves = pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16], ids=str)
+all_floats = pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16],
+    ids=str)
 
 
 @pytest.fixture(autouse=True)
@@ -373,20 +375,34 @@ def test_a_checkpoint_repeats_its_mask_and_keeps_only_its_input(device):
     y.sum().backward()
     assert torch.equal(x.grad != 0, y != 0)
     assert kept <= x.numel() * x.element_size() + 32
-    y.detach()
     assert next_offset(device) == 4
 
 
-def test_without_the_transform_a_checkpoint_keeps_its_mask():
-    def func(x):
-        return 3 * checkpoint(drop_sine, x, use_reentrant=False)
+def go_on(x):
+    return torch.exp(F.dropout(x, 0.25))
 
-    x = torch.ones(64, 64, requires_grad=True)
-    jitted = without_transform(func)
-    y = jitted(x)
+
+def go_on_in_checkpoint(x):
+    return 3 * checkpoint(go_on, x, use_reentrant=False)
+
+
+@on_devices
+def test_a_checkpoint_that_goes_on_after_a_dropout_repeats_its_mask(device):
+    x = torch.full((64, 64), 0.5, device=device, requires_grad=True)
+    bytes_kept, y = saved_bytes(pht.jit(go_on_in_checkpoint), x)
     y.sum().backward()
-    assert torch.equal(x.grad != 0, y != 0)
-    assert DRAW not in names(thunder.last_backward_traces(jitted)[-1])
+    assert bytes_kept <= x.numel() * x.element_size() + 32
+    kept = y.detach() > 3.5  # 3 where dropped
+    torch.testing.assert_close(x.grad, torch.where(kept, y.detach() / 0.75, 0))
+    assert 0 < kept.sum() < kept.numel()
+
+
+@on_devices
+def test_without_the_transform_a_recompute_that_draws_is_refused(device):
+    x = torch.full((64, 64), 0.5, device=device, requires_grad=True)
+    y = without_transform(go_on_in_checkpoint)(x)
+    with pytest.raises(RuntimeError, match="inside a backward"):
+        y.sum().backward()
 
 
 # --- numbers ------------------------------------------------------------------
@@ -407,19 +423,22 @@ def test_a_dropout_keeps_where_the_uniform_of_its_state_is_small(device, p,
     r = by_hand(x.shape, state, dtype=dtype).cpu().numpy()
     scale = 1 / (1 - p)
     values = x.detach().cpu().numpy()
+    kept = r < 1 - p
     np.testing.assert_allclose(y.detach().cpu().numpy(),
-                               np.where(r < 1 - p, values * scale, 0), rtol=1e-6)
+                               np.where(kept, values * scale, 0), rtol=1e-6)
     np.testing.assert_allclose(x.grad.cpu().numpy(),
-                               np.where(r < 1 - p, scale, 0), rtol=1e-6)
+                               np.where(kept, scale, 0), rtol=1e-6)
 
 
 @on_devices
 @halves
 def test_a_dropout_of_a_short_dtype_has_the_mask_of_float32(device, dtype):
+    # 0.9 is not on the grid of either dtype
+    jitted = pht.jit(lambda x: F.dropout(x, 0.1))
     ph.seed(9)
-    short = pht.jit(drop)(torch.ones(64, 99, device=device, dtype=dtype))
+    short = jitted(torch.ones(256, 99, device=device, dtype=dtype))
     ph.seed(9)
-    full = pht.jit(drop)(torch.ones(64, 99, device=device))
+    full = jitted(torch.ones(256, 99, device=device))
     assert short.dtype == dtype
     assert torch.equal(short != 0, full != 0)
 
@@ -439,20 +458,29 @@ def test_rand_and_uniform_are_the_numbers_of_their_states(device):
 
 
 @on_devices
-def test_attention_with_dropout_drops_the_same_in_its_backward(device):
-    q = torch.eye(8, device=device).repeat(2, 2, 1, 1).requires_grad_()
-    v = torch.randn(2, 2, 8, 8, device=device, requires_grad=True)
+def test_attention_has_the_mask_of_its_state_in_both_directions(device):
+    def attention(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=0.25)
 
-    def of(q, v):
-        return F.scaled_dot_product_attention(q, q, v, dropout_p=0.5)
+    def written_out(q, k, v, r):
+        a = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), -1)
+        return torch.where(r < 0.75, a / 0.75, 0) @ v
 
-    jitted = pht.jit(of)
-    y = jitted(q.detach(), v)
-    g = torch.ones_like(y)
-    y.backward(g)
-    # y is linear in v: y = A v, and so <g, y> = <A^T g, v>
-    torch.testing.assert_close((v * v.grad).sum(), (g * y).sum())
-    assert DRAW in names(thunder.last_traces(jitted)[-1])
+    torch.manual_seed(0)
+    qkv = [torch.randn(2, 3, 16, 8, device=device, requires_grad=True)
+           for _ in range(3)]
+    ph.seed(4)
+    state = ph.reserve("thunder", 1, device)
+    ph.seed(4)
+    jitted = pht.jit(attention)
+    y = jitted(*qkv)
+    expected = written_out(*qkv, by_hand((2, 3, 16, 16), state))
+    torch.testing.assert_close(y, expected)
+    g = torch.randn_like(expected)
+    for got, want in zip(torch.autograd.grad(y, qkv, g),
+                         torch.autograd.grad(expected, qkv, g), strict=True):
+        torch.testing.assert_close(got, want)
+    assert names(thunder.last_backward_traces(jitted)[-1]).count(DRAW) == 1
 
 
 # --- traces -------------------------------------------------------------------
