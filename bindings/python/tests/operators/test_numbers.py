@@ -1,4 +1,4 @@
-"""Every number against Philox written out in numpy, and against stored tables."""
+"""Every number against Philox in numpy, and against stored tables."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the operators are to PyTorch: schemas, fake kernels, compilers, export."""
+"""What operators are to PyTorch: schemas, fake kernels, compilers, export."""
 
 import pytest
 import torch
