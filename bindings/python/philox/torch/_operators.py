@@ -83,12 +83,8 @@ def _levels(states: Tensor) -> list[int]:
     return levels
 
 
-def _marked(states: Tensor, given: bool) -> Tensor:
-    """Return states as each vmap around the caller asks for them.
-
-    States that the caller has given are no random operation: with "error" all
-    samples share them, as with "same".
-    """
+def _marked(states: Tensor) -> Tensor:
+    """Return states as each vmap around the caller asks for them."""
     if not torch._C._are_functorch_transforms_active():
         return states
     for level in torch._C._functorch.get_interpreter_stack() or ():
@@ -96,7 +92,7 @@ def _marked(states: Tensor, given: bool) -> Tensor:
             continue
         vmap = torch._C._functorch.CVmapInterpreterPtr(level)
         how = vmap.randomness()
-        if how == torch._C._functorch.RandomnessType.Error and not given:
+        if how == torch._C._functorch.RandomnessType.Error:
             raise RuntimeError(
                 "philox: vmap called a random operation with randomness="
                 "'error'. Use 'same' or 'different'.")
@@ -234,17 +230,16 @@ _bernoulli_of = _differentiable("bernoulli_of", _no_derivative)
 
 def _states_for(site: str, states: Tensor | None,
                 device: torch.device) -> Tensor:
-    given = states is not None
-    if device.type == "meta" and not given:
+    if states is None and device.type == "meta":
         states = torch.empty(1, 2, dtype=torch.int64, device=device)
-    elif not given:
+    elif states is None:
         states = _states.reserve_all((site,), (1,), device)
     elif states.dim() != 2 and states.shape[-1:] == (2,):
         states = states.reshape(-1, 2)  # other dimensions are marks of vmap
     _require_device(states, device, site)
     if torch.compiler.is_compiling():
         return states
-    return _marked(states, given)
+    return _marked(states)
 
 
 def _require_device(states: Tensor, device: torch.device, site: str) -> None:

@@ -203,3 +203,13 @@ def test_pytorch_tells_of_captures():
         pytest.skip("this PyTorch has no hooks of captures")
     assert _graphs._begun in graphs._global_capture_start_hooks.values()
     assert _graphs._ended in graphs._global_capture_end_hooks.values()
+
+
+def test_slots_made_under_inference_mode_can_be_written_in_training():
+    _graphs._slots.clear()
+    with torch.inference_mode():
+        _graphs.prepare(CPU)
+    graph = Graph()
+    graph.capture([("a", 1)], lambda s: uniform(s[0]))
+    assert not graph.replay().isnan().any()
+    assert graph.launch().isnan().all()

@@ -228,3 +228,30 @@ def test_autocast_draws_the_same_mask_in_forward_and_backward():
     y.float().sum().backward()
     assert x.grad.dtype == torch.float32 and x.grad.equal(y.float())
     assert y.float().equal(ph.dropout(torch.ones(16, 8), 0.5, states=STATES))
+
+
+@pytest.mark.parametrize("n", [0, -1, 2**32, 2**32 + 1])
+def test_a_count_that_cannot_be_changes_nothing(n):
+    ph.reserve("counted")
+    before = ph.digest()
+    with pytest.raises(ValueError, match="'counted' reserves 1 to"):
+        ph.reserve("counted", n)
+    with pytest.raises(ValueError, match="'new' reserves 1 to"):
+        ph.reserve("new", n)
+    assert ph.digest() == before
+
+
+def test_a_name_with_a_nul_is_refused():
+    with pytest.raises(ValueError, match="it has a NUL"):
+        ph.reserve("q\0x")
+    assert len(ph.reserve("q")) == 1
+
+
+def test_a_device_without_numbers_is_named():
+    with pytest.raises(ValueError, match="no numbers on the device xpu"):
+        ph.reserve("a", 1, "xpu")
+
+
+def test_meta_tensors_have_shapes_alone():
+    y = ph.dropout(torch.ones(3, 4, device="meta"), 0.5)
+    assert y.device.type == "meta" and y.shape == (3, 4)

@@ -181,3 +181,16 @@ def test_overlapping_memory_is_refused_as_by_torch(ours, theirs):
         x = torch.ones(1).expand(5)
         with pytest.raises(RuntimeError, match="single memory location"):
             write(x)
+
+
+def test_in_place_draws_of_dual_tensors_have_the_right_tangents():
+    with torch.autograd.forward_ad.dual_level():
+        make_dual = torch.autograd.forward_ad.make_dual
+        x = make_dual(torch.ones(64), torch.ones(64))
+        ph.dropout_(x, 0.5)
+        primal, tangent = torch.autograd.forward_ad.unpack_dual(x)
+        assert torch.equal(primal, tangent) and (primal == 0).any()
+        y = make_dual(torch.ones(64), torch.ones(64))
+        ph.uniform_(y)
+        _, tangent = torch.autograd.forward_ad.unpack_dual(y)
+        assert tangent is None or not tangent.any()

@@ -140,11 +140,17 @@ def run_others(world, results):
 
     again()
     x = DTensor.from_local(torch.ones(4), mesh, [Partial()], run_check=False)
-    try:
-        ph.dropout(x)
-        results["partial"] = "no error"
-    except ValueError as error:
-        results["partial"] = str(error)
+    results["partial"] = refused(x)
+    # Of which each rank has parts that are apart
+    strided = distribute_tensor(torch.ones(4, 8), mesh, [Shard(1)]).flatten()
+    results["strided"] = (world == 1 or all(
+        type(one) is Shard for one in strided.placements) or refused(strided))
+    again()
+    ph.set_mesh(mesh, differs=["data"])
+    x = distribute_tensor(torch.ones(8), mesh, [Replicate()])
+    results["differs, a DTensor"] = refused(x)
+    given = torch.tensor([[3, 0]])
+    results["given, a DTensor"] = ph.dropout(x, states=given).to_local()
 
     # Plain tensors
     again()
@@ -164,6 +170,15 @@ def run_others(world, results):
         results["differs"] = [ph.dropout(torch.ones(64), site="plain")
                               for _ in range(3)]
     results["warnings with a mesh"] = [str(w.message) for w in caught]
+
+
+def refused(x):
+    """Return the sentence with which a dropout is refused."""
+    try:
+        ph.dropout(x)
+    except ValueError as error:
+        return str(error)
+    return "no error"
 
 
 def main(rank, world, folder):

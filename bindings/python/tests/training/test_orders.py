@@ -245,3 +245,27 @@ def test_graphs_that_are_kept_all_keep_their_masks():
         assert torch.equal(xs[i].grad != 0, ys[i] != 0)
     require_distinct([torch.cat([a, b, c]) for a, b, c in zip(
         *(iter([y.detach() for y in ys[:1998]]),) * 3)])
+
+
+def test_a_load_while_other_threads_reserve_is_safe():
+    ph.reserve("raced")
+    saved = ph.state_dict()
+    stop = threading.Event()
+    failed = []
+
+    def draw():
+        try:
+            while not stop.is_set():
+                assert not ph.reserve("raced")[0, 1] % 4
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=draw) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(300):
+        ph.load_state_dict(saved)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed

@@ -74,6 +74,23 @@ def test_a_partial_dtensor_is_refused(results, world):
         assert "redistribute" in results[world, rank]["partial"]
 
 
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_dtensor_of_strided_shards_is_refused(results, world):
+    for rank in range(world):
+        told = results[world, rank]["strided"]
+        assert told is True or "redistribute" in told
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_dtensor_takes_states_that_are_shared_where_sites_differ(results,
+                                                                   world):
+    alone = ph.dropout(torch.ones(8), states=torch.tensor([[3, 0]]))
+    for rank in range(world):
+        told = results[world, rank]["differs, a DTensor"]
+        assert "'dropout' draws for a DTensor" in told and "data" in told
+        assert torch.equal(results[world, rank]["given, a DTensor"], alone)
+
+
 def plain_alone():
     ph.seed(2)
     return [ph.dropout(torch.ones(64), site="plain") for _ in range(3)]
