@@ -156,6 +156,28 @@ def test_a_replay_that_philox_is_not_told_of_draws_nan():
     assert not y.isnan().any()
 
 
+def test_a_replay_that_cannot_reserve_launches_nothing():
+    from philox.torch import _graphs
+
+    x = torch.ones(64, device="cuda", requires_grad=True)
+    graph, y = capture(ph.Dropout(0.5, site="refused"), x)
+    graph.replay()
+    last = y.detach().clone()
+    drawn, = getattr(graph, _graphs._DRAWN).values()
+    context_of, drawn.context_of = drawn.context_of, None
+    try:
+        graph.replay()
+    except TypeError:
+        pass
+    else:
+        raise AssertionError("a replay has reserved")
+    torch.cuda.synchronize()
+    assert torch.equal(y, last)
+    drawn.context_of = context_of
+    graph.replay()
+    assert not y.isnan().any() and not torch.equal(y, last)
+
+
 def test_a_graph_that_is_instantiated_again_goes_on():
     x = torch.ones(64, device="cuda")
     drop = ph.Dropout(0.5, site="again")

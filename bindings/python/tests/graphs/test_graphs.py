@@ -213,3 +213,23 @@ def test_slots_made_under_inference_mode_can_be_written_in_training():
     graph.capture([("a", 1)], lambda s: uniform(s[0]))
     assert not graph.replay().isnan().any()
     assert graph.launch().isnan().all()
+
+
+def refuse():
+    raise RuntimeError("refused")
+
+
+def test_a_replay_that_cannot_reserve_runs_nothing(slots, monkeypatch):
+    graph, ran = Graph(), []
+    graph.capture([("a", 1)], lambda s: ran.append(1))
+    graph.replay()
+    before = ph.digest()
+    drawn = getattr(graph, _graphs._DRAWN)[CPU]
+    with monkeypatch.context() as patch:
+        patch.setattr(drawn, "context_of", refuse)
+        with pytest.raises(RuntimeError, match="refused"):
+            graph.replay()
+    assert len(ran) == 1 and ph.digest() == before
+    assert (slots.memory[:, 1] % 2 == 1).all()
+    graph.replay()
+    assert len(ran) == 2
