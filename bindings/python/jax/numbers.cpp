@@ -10,6 +10,7 @@
 #include <vector>
 #include "xla/ffi/api/ffi.h"
 #include <philox.h>
+#include "bindings/python/operators/filters.h"
 
 namespace philox
 {
@@ -125,23 +126,6 @@ enum philox_status open_host(struct philox_device **device)
 	return status;
 }
 
-void set_filters(struct philox_sample_desc *sample, int64_t top_k, double top_p,
-		 double min_p)
-{
-	if (top_k > 0) {
-		sample->filters |= PHILOX_FILTER_TOP_K;
-		sample->top_k = static_cast<uint32_t>(top_k);
-	}
-	if (top_p < 1) {
-		sample->filters |= PHILOX_FILTER_TOP_P;
-		sample->top_p = top_p;
-	}
-	if (min_p > 0) {
-		sample->filters |= PHILOX_FILTER_MIN_P;
-		sample->min_p = min_p;
-	}
-}
-
 ffi::Error sample(ffi::AnyBuffer logits, ffi::AnyBuffer words,
 		  ffi::Result<ffi::Buffer<ffi::S32>> tokens, double temperature,
 		  int64_t top_k, double top_p, double min_p)
@@ -166,7 +150,7 @@ ffi::Error sample(ffi::AnyBuffer logits, ffi::AnyBuffer words,
 	desc.pitch = desc.vocab;
 	desc.tokens = tokens->typed_data();
 	desc.temperature = temperature;
-	set_filters(&desc, top_k, top_p, min_p);
+	philox::set_filters(&desc, top_k, top_p, min_p);
 	return result_of(philox_sample_states(
 		device, nullptr, states.data(),
 		static_cast<uint32_t>(states.size()), &desc));

@@ -205,6 +205,24 @@ void bernoulli_as(const Tensor &p, const Tensor &out, const source &source,
 		bernoulli_on_cuda(from, to, n, source, first);
 }
 
+/* Calls f(T()) with the type of the elements of a tensor. */
+template <typename F>
+void with_type(const Tensor &tensor, const char *op, const F &f)
+{
+	switch (dtype_of(tensor, op)) {
+	case PHILOX_DTYPE_F32:
+		return f(float());
+	case PHILOX_DTYPE_F64:
+		return f(double());
+	case PHILOX_DTYPE_BF16:
+		return f(bf16());
+	case PHILOX_DTYPE_F16:
+		return f(f16());
+	default:
+		require(false, op, "the dtype is not floating");
+	}
+}
+
 /* Whole tensors only: a shard of rows is several calls. */
 void require_plain(int64_t first, int64_t cols, int64_t stride, const char *op)
 {
@@ -233,22 +251,9 @@ Tensor masked(Tensor x, Tensor states, double p, double scale, double shift,
 
 	if (!x.numel())
 		return out;
-	switch (dtype_of(x, "masked")) {
-	case PHILOX_DTYPE_F32:
-		mask_as<float>(in, out, source, mask);
-		break;
-	case PHILOX_DTYPE_F64:
-		mask_as<double>(in, out, source, mask);
-		break;
-	case PHILOX_DTYPE_BF16:
-		mask_as<bf16>(in, out, source, mask);
-		break;
-	case PHILOX_DTYPE_F16:
-		mask_as<f16>(in, out, source, mask);
-		break;
-	default:
-		require(false, "masked", "the dtype is not floating");
-	}
+	with_type(x, "masked", [&](auto type) {
+		mask_as<decltype(type)>(in, out, source, mask);
+	});
 	return out;
 }
 
@@ -262,22 +267,9 @@ Tensor bernoulli_of(Tensor p, Tensor states, int64_t op, int64_t first,
 	require_plain(first, cols, stride, "bernoulli_of");
 	if (!p.numel())
 		return out;
-	switch (dtype_of(p, "bernoulli_of")) {
-	case PHILOX_DTYPE_F32:
-		bernoulli_as<float>(in, out, source, from);
-		break;
-	case PHILOX_DTYPE_F64:
-		bernoulli_as<double>(in, out, source, from);
-		break;
-	case PHILOX_DTYPE_BF16:
-		bernoulli_as<bf16>(in, out, source, from);
-		break;
-	case PHILOX_DTYPE_F16:
-		bernoulli_as<f16>(in, out, source, from);
-		break;
-	default:
-		require(false, "bernoulli_of", "the dtype is not floating");
-	}
+	with_type(p, "bernoulli_of", [&](auto type) {
+		bernoulli_as<decltype(type)>(in, out, source, from);
+	});
 	return out;
 }
 

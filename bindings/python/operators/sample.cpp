@@ -1,6 +1,7 @@
 /*
  * bindings/python/operators/sample.cpp - one token for each row of logits
  */
+#include "bindings/python/operators/filters.h"
 #include "bindings/python/operators/operators.h"
 
 namespace philox
@@ -20,23 +21,6 @@ struct philox_sample_desc describe(const Tensor &logits, const Tensor &tokens)
 	sample.pitch = sample.vocab;
 	sample.tokens = static_cast<int32_t *>(tokens.data_ptr());
 	return sample;
-}
-
-void set_filters(struct philox_sample_desc *sample, int64_t top_k, double top_p,
-		 double min_p)
-{
-	if (top_k > 0) {
-		sample->filters |= PHILOX_FILTER_TOP_K;
-		sample->top_k = static_cast<uint32_t>(top_k);
-	}
-	if (top_p != 1) {
-		sample->filters |= PHILOX_FILTER_TOP_P;
-		sample->top_p = top_p;
-	}
-	if (min_p != 0) {
-		sample->filters |= PHILOX_FILTER_MIN_P;
-		sample->min_p = min_p;
-	}
 }
 
 } // namespace

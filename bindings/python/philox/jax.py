@@ -54,7 +54,7 @@ import numpy as np
 from jax import Array
 
 from philox import _library
-from philox._context import Context
+from philox._context import ADVANCE, Context
 from philox._library import Error
 
 __all__ = ["Error", "dropout", "fold", "load_state_dict", "normal", "reserve",
@@ -68,9 +68,6 @@ _numbers = ctypes.CDLL(str(_PATH))
 for _name in ("philox_jax_draw", "philox_jax_dropout", "philox_jax_sample"):
     jax.ffi.register_ffi_target(_name, jax.ffi.pycapsule(
         getattr(_numbers, _name)), platform="cpu")
-
-#: 32-bit words from a state to the next.
-ADVANCE = 4
 
 _UNIFORM, _NORMAL = 1, 2  # enum philox_dist
 _FLOATING = tuple(map(np.dtype, (jnp.float32, jnp.bfloat16, jnp.float16,

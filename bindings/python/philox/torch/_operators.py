@@ -303,7 +303,7 @@ def dropout_(x: Tensor, p: float = 0.5, training: bool = True, *,
     if not training or p == 0:
         return x
     states = _states_for(site, states, x.device)
-    if _in_plain_memory(x, states):
+    if _in_plain_memory(x):
         _ops.dropout_(x, states, p, op)
         return _written(x)
     return x.copy_(_dropout(x.clone(), states, p, op, 0, 0, 0))
@@ -521,7 +521,7 @@ def bernoulli(p: Tensor | float, size: Sequence[int] | None = None, *,
 # --- in place -----------------------------------------------------------------
 
 
-def _in_plain_memory(x: Tensor, states: Tensor) -> bool:
+def _in_plain_memory(x: Tensor) -> bool:
     """Can an operator write x without autograd or a transform noticing?"""
     return (not torch.compiler.is_compiling() and x.is_contiguous()
             and not (x.requires_grad and torch.is_grad_enabled())
@@ -543,7 +543,7 @@ def _write(name: str, x: Tensor, parameters: tuple[Any, ...], site: str,
     if x.dtype not in allowed:
         raise TypeError(f"philox: {name}_ has no numbers of {x.dtype}")
     states = _states_for(site, states, x.device)
-    if _in_plain_memory(x, states):
+    if _in_plain_memory(x):
         getattr(_ops, f"{name}_")(x, states, *parameters, op)
         return _written(x)
     return x.copy_(getattr(_ops, name)(x.detach(), states, *parameters, op))
