@@ -226,6 +226,8 @@ VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
 VECTORS_fill_avx2   := $(VECTORS) -mavx2 -mfma -mf16c
 VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-Wno-psabi,-mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512)
+VECTORS_quantize_avx2   := $(VECTORS_fill_avx2)
+VECTORS_quantize_avx512 := $(VECTORS_fill_avx512)
 VECTORS_lanes_avx2   := $(VECTORS_fill_avx2)
 VECTORS_lanes_avx512 := $(VECTORS_fill_avx512)
 endif

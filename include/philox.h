@@ -16,6 +16,9 @@
  *   philox/pass.h     passes over regions, and the tickets that tie a backward
  *                     to its forward
  *   philox/fill.h     fills, in the layouts of other libraries too
+ *   philox/quantize.h
+ *                     tensors rounded stochastically to 8 and 4 bits, with
+ *                     scales of blocks
  *   philox/rows.h     tables of states for samplers, and tokens from logits
  *   philox/penalties.h
  *                     biases, and penalties for tokens that rows have had
@@ -57,6 +60,7 @@
 #include <philox/accept.h>
 #include <philox/split.h>
 #include <philox/pool.h>
+#include <philox/quantize.h>
 #include <philox/region.h>
 #include <philox/rows.h>
 #include <philox/status.h>

@@ -216,7 +216,10 @@ struct layout_args {
 	X(accept_f16, accept_args, SAMPLE_THREADS)  \
 	X(split_f32, split_args, SAMPLE_THREADS)    \
 	X(split_bf16, split_args, SAMPLE_THREADS)   \
-	X(split_f16, split_args, SAMPLE_THREADS)
+	X(split_f16, split_args, SAMPLE_THREADS)    \
+	X(quantize, quantize_args, 256)             \
+	X(quantize_large, quantize_large_args, 256) \
+	X(amax, amax_args, 256)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -496,6 +499,52 @@ struct sample_note_args {
 	uint32_t drawn;         /* 0: of prompts */
 };
 
+/* --- tensors that are rounded --------------------------------------------- */
+
+/*
+ * One tensor of struct philox_quantize_desc; lib/quantize/elements.h says what a
+ * unit of it is.
+ */
+struct quantize_item {
+	struct philox_rng rng;
+	const void *in;
+	void *out;
+	uint8_t *scales;
+	const float *tensor_scale;
+	uint64_t *saturated;
+	uint64_t first;
+	uint64_t rows, cols; /* of the arrays; both above 0 */
+	uint64_t stride;
+	uint64_t end;     /* units of this tensor and of those before it */
+	uint8_t in_dtype; /* enum philox_dtype */
+	uint8_t format, rule, bits, saturate;
+	uint8_t scaling; /* enum philox_scaling */
+	uint8_t transposed, swizzled;
+};
+
+/* The second is more than drivers before 530 take: see HEAD_LARGE_LIST. */
+#define QUANTIZE_MAX       32
+#define QUANTIZE_LARGE_MAX 256
+
+struct quantize_args {
+	uint64_t n;
+	struct quantize_item items[QUANTIZE_MAX];
+};
+
+struct quantize_large_args {
+	uint64_t n;
+	struct quantize_item items[QUANTIZE_LARGE_MAX];
+};
+
+/* Finds the scale of a tensor, which is 0 before. */
+struct amax_args {
+	const void *in;
+	uint64_t count;
+	float *scale;
+	uint32_t dtype; /* enum philox_dtype */
+	uint32_t reserved;
+};
+
 /* --- kernels: the library's own kernels: their names and arguments -------- */
 
 /*
@@ -605,6 +654,8 @@ struct kernel_call {
 	size_t size; /* of *args */
 	uint64_t work;
 	const struct kernel_arrays *arrays; /* NULL: none */
+	const struct kernel_array *more; /* if they are many: these instead */
+	uint32_t n_more;
 	uint32_t cluster;
 };
 

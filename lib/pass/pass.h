@@ -149,6 +149,13 @@ enum philox_status pass_finish(const struct philox_pass *pass,
 enum philox_status pass_finish_unopened(const struct philox_pass *pass,
 					enum philox_status status);
 
+/*
+ * pass_fail_op() ends a call that failed for an operator: names it and its
+ * region, and reports it.
+ */
+enum philox_status pass_fail_op(const struct philox_pass *pass, uint32_t op,
+				enum philox_status status);
+
 /* --- pass_view.c: what a captured pass draws from, noted ------------------ */
 
 /*

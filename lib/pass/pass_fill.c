@@ -1,19 +1,19 @@
 /*
- * lib/pass/pass_fill.c - fills of a pass
+ * lib/pass/pass_fill.c - fills of a pass, and tensors that it rounds
  *
- * lib/fill defines fills, checks them and puts them on streams. Here a fill
- * gets its operator's state, and an error gets the names of region and
- * operator.
+ * lib/fill and lib/quantize define them, check them and put them on streams.
+ * Here they get their operators' states, and an error gets the names of region
+ * and operator.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/fill/fill.h"
 #include "lib/pass/pass.h"
+#include "lib/quantize/quantize.h"
 #include "lib/state/state.h"
 
-/* Says which operator of which region a failing fill was for. */
-static enum philox_status fail_pass_fill(const struct philox_pass *pass,
-					 uint32_t op, enum philox_status status)
+enum philox_status pass_fail_op(const struct philox_pass *pass, uint32_t op,
+				enum philox_status status)
 {
 	const struct philox_region *region = pass->region;
 	char op_name[64];
@@ -50,7 +50,7 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 	if (status == PHILOX_OK)
 		status = fill_put(device, pass->stream, &launch);
 	if (status != PHILOX_OK)
-		return fail_pass_fill(pass, op, status);
+		return pass_fail_op(pass, op, status);
 	spans_draw(pass, op, call, launch.taken.fill.span);
 	if (pass->capture_id)
 		pass_note(pass, &(struct pass_note){.fill = &launch.taken.fill,
@@ -85,3 +85,75 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 	}
 
 FILL_DISTS(DRAW, )
+
+/* --- tensors that are rounded --------------------------------------------- */
+
+/* One of n; an error names its operator. */
+static enum philox_status add_tensor(const struct philox_pass *pass,
+				     struct quantize_work *work, size_t i,
+				     size_t n,
+				     const struct philox_quantize_desc *tensors)
+{
+	struct philox_quantize_desc tensor;
+	struct philox_rng rng;
+	enum philox_status status = quantize_take(tensors, i, n, &tensor);
+
+	if (status != PHILOX_OK)
+		return pass_finish(pass, status);
+	status = pass_find_rng(pass, tensor.op, tensor.call, &rng);
+	if (status != PHILOX_OK)
+		return status;
+	status = quantize_add(work, i, n, &tensor, rng);
+	return status == PHILOX_OK ? status
+				   : pass_fail_op(pass, tensor.op, status);
+}
+
+static enum philox_status put_tensors(
+	const struct philox_pass *pass, struct quantize_work *work,
+	const struct philox_quantize_desc *tensors, size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
+		status = add_tensor(pass, work, i, n, tensors);
+	if (status != PHILOX_OK)
+		return status;
+	status = pass_check_stream(pass, "philox_pass_quantize");
+	if (status == PHILOX_OK)
+		status = quantize_put(pass->region->context->device,
+				      pass->stream, work);
+	return pass_finish(pass, status);
+}
+
+/* What was drawn, of one tensor. */
+static void note_tensor(const struct philox_pass *pass,
+			const struct philox_quantize_desc *tensors, size_t i,
+			size_t n)
+{
+	struct philox_quantize_desc tensor;
+
+	if (quantize_take(tensors, i, n, &tensor) != PHILOX_OK)
+		return;
+	spans_draw(pass, tensor.op, tensor.call, tensor.span);
+	if (pass->capture_id)
+		pass_note(pass, &(struct pass_note){.op = tensor.op,
+						    .call = tensor.call});
+}
+
+enum philox_status philox_pass_quantize(
+	const struct philox_pass *pass,
+	const struct philox_quantize_desc *tensors, size_t n)
+{
+	struct quantize_work work;
+	enum philox_status status = pass_check_drawn(pass);
+
+	if (status == PHILOX_OK)
+		status = quantize_begin_work(&work, n);
+	if (status != PHILOX_OK)
+		return pass_finish_unopened(pass, status);
+	status = put_tensors(pass, &work, tensors, n);
+	quantize_end_work(&work);
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
+		note_tensor(pass, tensors, i, n);
+	return status;
+}

@@ -18,6 +18,7 @@ dist
 fill/simd
 fill/layout
 fill
+quantize
 mesh
 trace
 state

@@ -319,6 +319,9 @@ static enum philox_status do_without(struct cuda_device *cuda, size_t i,
 
 	if (i && is_large_head(kernel))
 		skip_head(&cuda->base, kernel);
+	else if (kernel->kernel == KERNEL_quantize_large &&
+		 cuda->base.head_max != HEAD_CAPACITY_MAX)
+		return PHILOX_OK; /* tensors go by the other kernel */
 	else if (kernel->kernel == KERNEL_CONDITION)
 		snprintf(cuda->condition_why, sizeof(cuda->condition_why),
 			 "%.150s", philox_error_message());

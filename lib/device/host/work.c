@@ -41,17 +41,28 @@ static struct host_args *args_create(const void *bytes, size_t size,
 
 static enum philox_status work_with_arrays(struct host_work *work,
 					   const void *args, size_t size,
-					   const struct kernel_arrays *arrays)
+					   const struct kernel_array *arrays,
+					   uint32_t count)
 {
-	uint32_t count = arrays ? arrays->count : 0;
-
 	work->args = args_create(args, size, count);
 	if (!work->args)
 		return host_no_memory("arguments");
 	for (uint32_t i = 0; i < count; i++)
-		work->args->arrays[i] =
-			(struct host_array){.of = arrays->items[i]};
+		work->args->arrays[i] = (struct host_array){.of = arrays[i]};
 	return PHILOX_OK;
+}
+
+static enum philox_status work_with_call(struct host_work *work,
+					 const struct kernel_call *call)
+{
+	const struct kernel_arrays *arrays = call->arrays;
+
+	if (call->n_more)
+		return work_with_arrays(work, call->args, call->size,
+					call->more, call->n_more);
+	return work_with_arrays(work, call->args, call->size,
+				arrays ? arrays->items : NULL,
+				arrays ? arrays->count : 0);
 }
 
 /* A table of copies lists its arrays itself. */
@@ -103,7 +114,7 @@ enum philox_status host_work_call(struct host_work *work,
 				  const void *args, size_t size)
 {
 	*work = (struct host_work){.kind = HOST_CALL, .function = function};
-	return work_with_arrays(work, args, size, NULL);
+	return work_with_arrays(work, args, size, NULL, 0);
 }
 
 enum philox_status host_work_kernel(const struct host_device *device,
@@ -116,7 +127,7 @@ enum philox_status host_work_kernel(const struct host_device *device,
 		return work_with_copies(work, call->args);
 	if (call->kernel == KERNEL_COMPARE)
 		return work_with_compare(work, call->args);
-	return work_with_arrays(work, call->args, call->size, call->arrays);
+	return work_with_call(work, call);
 }
 
 enum philox_status host_work_copy(struct host_work *work, void *destination,
@@ -131,7 +142,7 @@ enum philox_status host_work_copy(struct host_work *work, void *destination,
 	kernel_writes(&arrays, "philox_memory_copy: destination", destination,
 		      size);
 	kernel_reads(&arrays, "philox_memory_copy: source", source, size);
-	return work_with_arrays(work, NULL, 0, &arrays);
+	return work_with_arrays(work, NULL, 0, arrays.items, arrays.count);
 }
 
 enum philox_status host_work_set(struct host_work *work, void *memory,
@@ -144,7 +155,7 @@ enum philox_status host_work_set(struct host_work *work, void *memory,
 				   .value = value,
 				   .size = size};
 	kernel_writes(&arrays, "philox_memory_set: memory", memory, size);
-	return work_with_arrays(work, NULL, 0, &arrays);
+	return work_with_arrays(work, NULL, 0, arrays.items, arrays.count);
 }
 
 struct host_work host_work_share(const struct host_work *work)

@@ -1,0 +1,702 @@
+/*
+ * lib/quantize/quantize.c - tensors that are rounded: checked, and put on a
+ * stream
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "lib/base/float_mode.h"
+#include "lib/device/device.h"
+#include "lib/dist/dist.h"
+#include "lib/quantize/elements.h"
+#include "lib/quantize/quantize.h"
+
+#define QUANTIZE_SIZE_FIRST OPTIONS_FIRST(struct philox_quantize_desc, reserved)
+OPTIONS_NO_PADDING(struct philox_quantize_desc, reserved);
+
+enum { ARRAYS = 6 }; /* of a tensor, at most */
+
+static uint32_t bits_of(const struct philox_quantize_desc *t)
+{
+	return t->bits ? t->bits : 32;
+}
+
+static uint64_t rows_of(const struct philox_quantize_desc *t)
+{
+	return t->span.rows ? t->span.rows : 1;
+}
+
+
+/* Bytes of some elements of the output. */
+static uint64_t out_bytes(uint32_t format, uint64_t elements)
+{
+	return format == PHILOX_FORMAT_E2M1  ? elements / 2
+	       : format <= PHILOX_FORMAT_F16 ? 2 * elements
+					     : elements;
+}
+
+/* --- checks: kinds -------------------------------------------------------- */
+
+static enum philox_status check_numbers(const struct philox_quantize_desc *t)
+{
+	const uint32_t bits = bits_of(t);
+
+	if (t->in_dtype != PHILOX_DTYPE_F32 &&
+	    t->in_dtype != PHILOX_DTYPE_BF16 && t->in_dtype != PHILOX_DTYPE_F16)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: in_dtype is %" PRIu32
+				  ", not f32, bf16 or f16",
+				  t->in_dtype);
+	if (t->format > PHILOX_FORMAT_E2M1)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: format is %" PRIu32
+				  ", which is unknown",
+				  t->format);
+	if (t->rule > PHILOX_ROUND_EXACT)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: rule is %" PRIu32
+				  ", which is unknown",
+				  t->rule);
+	if (bits != 32 && bits != 16 && bits != 8)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: bits is %" PRIu32
+				  ", not 32, 16 or 8",
+				  bits);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_scaling(const struct philox_quantize_desc *t)
+{
+	const uint32_t known = PHILOX_QUANTIZE_SATURATE |
+			       PHILOX_QUANTIZE_TRANSPOSED |
+			       PHILOX_QUANTIZE_SWIZZLED;
+
+	if (t->scaling > PHILOX_SCALING_MX_UP)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: scaling is %" PRIu32
+				  ", which is unknown",
+				  t->scaling);
+	if (t->flags & ~known)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: flags is 0x%" PRIx32
+				  ", of which 0x%" PRIx32 " is unknown",
+				  t->flags, t->flags & ~known);
+	if (t->scaling == PHILOX_SCALING_NVFP4 &&
+	    t->format != PHILOX_FORMAT_E2M1)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: scaling NVFP4 is of format E2M1");
+	if (t->scaling && t->format <= PHILOX_FORMAT_F16)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: scaling MX is of formats E4M3, "
+				  "E5M2 and E2M1");
+	if (t->flags & PHILOX_QUANTIZE_SWIZZLED && !t->scaling)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: flags say that scales are "
+				  "swizzled, but scaling is none");
+	return PHILOX_OK;
+}
+
+/* --- checks: spans -------------------------------------------------------- */
+
+static enum philox_status check_last(const struct philox_quantize_desc *t)
+{
+	const struct philox_span *span = &t->span;
+	uint64_t last, bytes;
+
+	if (!__builtin_mul_overflow(rows_of(t) - 1, span->row_stride, &last) &&
+	    !__builtin_add_overflow(last, span->count - 1, &last) &&
+	    !__builtin_add_overflow(last, span->first, &last) &&
+	    !__builtin_mul_overflow(rows_of(t), span->count, &bytes) &&
+	    bytes <= UINT64_MAX / 1024) /* scales have fewer than that */
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "quantize: span first %" PRIu64 " + count %" PRIu64
+			  ", rows %" PRIu64 " of stride %" PRIu64
+			  ", is past 2^64, or has more than 2^54 elements",
+			  span->first, span->count, span->rows,
+			  span->row_stride);
+}
+
+/* Two numbers of 4 bits share a byte. */
+static enum philox_status check_halves(const struct philox_quantize_desc *t)
+{
+	const struct philox_span *span = &t->span;
+	const int is_transposed = !!(t->flags & PHILOX_QUANTIZE_TRANSPOSED);
+	const uint64_t stride = rows_of(t) > 1 ? span->row_stride : 0;
+
+	if (t->format != PHILOX_FORMAT_E2M1)
+		return PHILOX_OK;
+	if ((span->first | span->count | stride) % 2)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: span first %" PRIu64
+				  ", count %" PRIu64 ", row_stride %" PRIu64
+				  ": E2M1 has two numbers in a byte, so they "
+				  "are even",
+				  span->first, span->count, span->row_stride);
+	if (is_transposed && rows_of(t) % 2)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: span rows %" PRIu64
+				  ": transposed E2M1 has two numbers of a "
+				  "column in a byte, so they are even",
+				  rows_of(t));
+	return PHILOX_OK;
+}
+
+/*
+ * Where a span is in the rows of its tensor. A plain span whose rows are of
+ * unknown length is flat: one row, as long as numbers go.
+ */
+struct place {
+	uint64_t row, column;
+	uint64_t length; /* of a row of the tensor; 0: flat */
+};
+
+static struct place place_of(const struct philox_quantize_desc *t)
+{
+	const struct philox_span *span = &t->span;
+	struct place place = {0, span->first, 0};
+
+	if (rows_of(t) > 1 || span->row_stride > span->count)
+		place.length = span->row_stride;
+	else if (span->first % span->count == 0)
+		place.length = span->count;
+	if (place.length) {
+		place.row = span->first / place.length;
+		place.column = span->first % place.length;
+	}
+	return place;
+}
+
+static enum philox_status fail_cut(const struct philox_quantize_desc *t,
+				   const char *what, uint64_t at)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "quantize: span ends or begins at %s %" PRIu64
+			  ", within a block of %d",
+			  what, at,
+			  t->scaling == PHILOX_SCALING_NVFP4
+				  ? PHILOX_NVFP4_BLOCK
+				  : PHILOX_MX_BLOCK);
+}
+
+/* A span from `begin` to `end`, of something that ends at `last`, if not 0. */
+static enum philox_status check_cut(const struct philox_quantize_desc *t,
+				    const char *what, uint64_t begin,
+				    uint64_t end, uint64_t last)
+{
+	const uint64_t block = t->scaling == PHILOX_SCALING_NVFP4
+				       ? PHILOX_NVFP4_BLOCK
+				       : PHILOX_MX_BLOCK;
+
+	if (begin % block)
+		return fail_cut(t, what, begin);
+	if (last && end > last)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: span ends at %s %" PRIu64
+				  ", of %" PRIu64,
+				  what, end, last);
+	return last && end < last && end % block ? fail_cut(t, what, end)
+						 : PHILOX_OK;
+}
+
+static enum philox_status check_blocks(const struct philox_quantize_desc *t)
+{
+	const struct place place = place_of(t);
+
+	if (!t->scaling)
+		return PHILOX_OK;
+	if (t->flags & PHILOX_QUANTIZE_TRANSPOSED)
+		return check_cut(t, "row", place.row, place.row + rows_of(t),
+				 t->tensor_rows);
+	return check_cut(t, "column", place.column,
+			 place.column + t->span.count, place.length);
+}
+
+static enum philox_status check_span(const struct philox_quantize_desc *t)
+{
+	const struct philox_span *span = &t->span;
+	enum philox_status status;
+
+	if (!span->count)
+		return PHILOX_OK;
+	if (rows_of(t) > 1 && span->row_stride < span->count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: span row_stride %" PRIu64
+				  " is below count %" PRIu64
+				  ": its rows overlap",
+				  span->row_stride, span->count);
+	status = check_last(t);
+	if (status == PHILOX_OK)
+		status = check_halves(t);
+	return status == PHILOX_OK ? check_blocks(t) : status;
+}
+
+/* --- checks: arrays ------------------------------------------------------- */
+
+static enum philox_status check_pointer(const char *name, const void *array,
+					size_t size)
+{
+	if (!array)
+		return status_set(PHILOX_ERROR_INVALID, "quantize: %s is NULL",
+				  name);
+	if ((uintptr_t)array % size)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: %s (%p) is not aligned to %zu "
+				  "bytes",
+				  name, array, size);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_pointers(const struct philox_quantize_desc *t)
+{
+	enum philox_status status =
+		check_pointer("in", t->in, fill_dtype_size(t->in_dtype));
+
+	if (status == PHILOX_OK)
+		status = check_pointer(
+			"out", t->out, t->format <= PHILOX_FORMAT_F16 ? 2 : 1);
+	if (status == PHILOX_OK && t->scaling)
+		status = check_pointer("scales", t->scales, 1);
+	if (status == PHILOX_OK && t->scaling == PHILOX_SCALING_NVFP4)
+		status = check_pointer("tensor_scale", t->tensor_scale,
+				       sizeof(float));
+	if (status == PHILOX_OK && t->saturated)
+		status = check_pointer("saturated", t->saturated,
+				       sizeof(uint64_t));
+	return status;
+}
+
+/* The arrays of a tensor, those that are written first. */
+static uint32_t list_arrays(const struct quantize_item *item,
+			    struct kernel_array *arrays)
+{
+	const uint64_t elements = item->rows * item->cols;
+	const uint64_t scales =
+		quantize_room_lines(item) * quantize_room_blocks(item);
+	const struct kernel_array all[ARRAYS] = {
+		{"quantize: out", item->out, out_bytes(item->format, elements),
+		 1},
+		{"quantize: scales", item->scaling ? item->scales : NULL,
+		 scales, 1},
+		{"quantize: saturated", item->saturated, sizeof(uint64_t), 1},
+		{"quantize: in", item->in,
+		 elements * fill_dtype_size(item->in_dtype), 0},
+		{"quantize: tensor_scale", item->tensor_scale, sizeof(float),
+		 0},
+		{"quantize: rng.cell", item->rng.cell,
+		 sizeof(struct philox_state), 0}};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ARRAYS; i++)
+		if (all[i].at)
+			arrays[n++] = all[i];
+	return n;
+}
+
+static int overlap(const struct kernel_array *a, const struct kernel_array *b)
+{
+	const uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
+
+	return x < y ? y - x < a->size : x - y < b->size;
+}
+
+static enum philox_status check_overlap(const struct quantize_item *item)
+{
+	struct kernel_array arrays[ARRAYS];
+	const uint32_t n = list_arrays(item, arrays);
+
+	for (uint32_t i = 0; i < n && arrays[i].written; i++)
+		for (uint32_t k = i + 1; k < n; k++)
+			if (overlap(&arrays[i], &arrays[k]))
+				return status_set(
+					PHILOX_ERROR_INVALID,
+					"%s (%p) and %s (%p) overlap",
+					arrays[i].name, arrays[i].at,
+					arrays[k].name + sizeof("quantize:"),
+					arrays[k].at);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_rng(const struct philox_rng *rng)
+{
+	if ((uintptr_t)rng->cell % 8)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: rng.cell (%p) is not aligned to 8 "
+				  "bytes",
+				  (const void *)rng->cell);
+	if (!rng->cell && rng->state.offset % 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: rng.state.offset is %" PRIu64
+				  ", not a multiple of 4",
+				  rng->state.offset);
+	return PHILOX_OK;
+}
+
+/* --- a tensor as an item -------------------------------------------------- */
+
+/* All but pointers. */
+static enum philox_status check_form(const struct philox_quantize_desc *t)
+{
+	enum philox_status status = check_numbers(t);
+
+	if (status == PHILOX_OK)
+		status = check_scaling(t);
+	if (status == PHILOX_OK && t->reserved)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "quantize: reserved is %" PRIu64 ", not 0",
+				    t->reserved);
+	return status == PHILOX_OK ? check_span(t) : status;
+}
+
+/* Rows without gaps, whose blocks are whole, are one row. */
+static void join_rows(struct quantize_item *item)
+{
+	const int is_whole = !item->scaling ||
+			     (!item->swizzled &&
+			      item->cols % quantize_block(item) == 0);
+
+	if (item->transposed || !is_whole || item->stride != item->cols)
+		return;
+	item->cols *= item->rows;
+	item->rows = 1;
+}
+
+static struct quantize_item item_of(const struct philox_quantize_desc *t,
+				    struct philox_rng rng)
+{
+	const uint32_t flags = t->flags;
+	struct quantize_item item = {
+		.rng = rng,
+		.in = t->in,
+		.out = t->out,
+		.scales = t->scaling ? t->scales : NULL,
+		.tensor_scale = t->scaling == PHILOX_SCALING_NVFP4
+					? t->tensor_scale
+					: NULL,
+		.saturated = t->saturated,
+		.first = t->span.first,
+		.rows = rows_of(t),
+		.cols = t->span.count,
+		.stride = t->span.row_stride,
+		.in_dtype = (uint8_t)t->in_dtype,
+		.format = (uint8_t)t->format,
+		.rule = (uint8_t)t->rule,
+		.bits = (uint8_t)bits_of(t),
+		.saturate = t->scaling || flags & PHILOX_QUANTIZE_SATURATE,
+		.scaling = (uint8_t)t->scaling,
+		.transposed = !!(flags & PHILOX_QUANTIZE_TRANSPOSED),
+		.swizzled = !!(flags & PHILOX_QUANTIZE_SWIZZLED)};
+
+	join_rows(&item);
+	return item;
+}
+
+/* --- all of a call -------------------------------------------------------- */
+
+enum philox_status quantize_begin_work(struct quantize_work *work, size_t n)
+{
+	work->n = 0;
+	work->items = calloc(n ? n : 1, sizeof(*work->items));
+	return work->items ? PHILOX_OK
+			   : status_set(PHILOX_ERROR_MEMORY,
+					"quantize: no memory for %zu tensors",
+					n);
+}
+
+void quantize_end_work(struct quantize_work *work)
+{
+	free(work->items);
+}
+
+/* Says which tensor failed, if there are several. */
+static enum philox_status of_tensor(size_t i, size_t n,
+				    enum philox_status status)
+{
+	return status == PHILOX_OK || n < 2
+		       ? status
+		       : status_prefix(status, "tensor %zu: ", i);
+}
+
+enum philox_status quantize_take(const struct philox_quantize_desc *tensors,
+				 size_t i, size_t n,
+				 struct philox_quantize_desc *tensor)
+{
+	const struct philox_quantize_desc *given = tensors;
+
+	if (!tensors)
+		return status_set(PHILOX_ERROR_INVALID, "tensors is NULL");
+	given = (const void *)((const char *)tensors + i * tensors->size);
+	return of_tensor(i, n,
+			 options_copy("quantize", given, given->size,
+				      QUANTIZE_SIZE_FIRST, sizeof(*tensor),
+				      tensor));
+}
+
+static enum philox_status add(struct quantize_work *work,
+			      const struct philox_quantize_desc *tensor,
+			      struct philox_rng rng)
+{
+	enum philox_status status = check_form(tensor);
+	struct quantize_item item;
+
+	if (status == PHILOX_OK)
+		status = check_rng(&rng);
+	if (status != PHILOX_OK || !tensor->span.count)
+		return status;
+	status = check_pointers(tensor);
+	item = item_of(tensor, rng);
+	if (status == PHILOX_OK)
+		status = check_overlap(&item);
+	if (status == PHILOX_OK)
+		work->items[work->n++] = item;
+	return status;
+}
+
+enum philox_status quantize_add(struct quantize_work *work, size_t i, size_t n,
+				const struct philox_quantize_desc *tensor,
+				struct philox_rng rng)
+{
+	return of_tensor(i, n, add(work, tensor, rng));
+}
+
+/* --- on a stream ---------------------------------------------------------- */
+
+/* What one kernel gets; allocated, since it is large. */
+struct batch {
+	struct quantize_large_args args;
+	struct kernel_array arrays[QUANTIZE_LARGE_MAX * ARRAYS];
+	uint32_t n_arrays;
+};
+
+/* The two kinds of arguments differ only in their room. */
+_Static_assert(offsetof(struct quantize_args, items) ==
+		       offsetof(struct quantize_large_args, items),
+	       "the arguments of one kernel begin those of the other");
+
+static void fill_batch(struct batch *batch, const struct quantize_item *items,
+		       size_t n)
+{
+	uint64_t end = 0;
+
+	batch->args.n = n;
+	batch->n_arrays = 0;
+	for (size_t i = 0; i < n; i++) {
+		end += quantize_units(&items[i]);
+		batch->args.items[i] = items[i];
+		batch->args.items[i].end = end;
+		batch->n_arrays += list_arrays(
+			&items[i], batch->arrays + batch->n_arrays);
+	}
+}
+
+static enum philox_status launch(struct philox_device *device,
+				 philox_stream stream,
+				 const struct batch *batch)
+{
+	const int is_large = batch->args.n > QUANTIZE_MAX;
+	const struct kernel_call call = {
+		.kernel = is_large ? KERNEL_quantize_large : KERNEL_quantize,
+		.args = &batch->args,
+		.size = is_large ? sizeof(struct quantize_large_args)
+				 : sizeof(struct quantize_args),
+		.work = batch->args.items[batch->args.n - 1].end,
+		.more = batch->arrays,
+		.n_more = batch->n_arrays};
+
+	return device_launch(device, stream, &call);
+}
+
+static enum philox_status put_batches(struct philox_device *device,
+				      philox_stream stream,
+				      const struct quantize_work *work,
+				      struct batch *batch)
+{
+	/* a driver that takes the largest head takes as many parameters here */
+	const size_t most = device->head_max == HEAD_CAPACITY_MAX
+				    ? QUANTIZE_LARGE_MAX
+				    : QUANTIZE_MAX;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < work->n; i += most) {
+		const size_t left = work->n - i;
+
+		fill_batch(batch, work->items + i, left < most ? left : most);
+		status = launch(device, stream, batch);
+	}
+	return status;
+}
+
+enum philox_status quantize_put(struct philox_device *device,
+				philox_stream stream,
+				const struct quantize_work *work)
+{
+	struct batch *batch;
+	enum philox_status status;
+
+	if (!work->n)
+		return PHILOX_OK;
+	batch = calloc(1, sizeof(*batch));
+	if (!batch)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "quantize: no memory for arguments");
+	status = put_batches(device, stream, work, batch);
+	free(batch);
+	return status;
+}
+
+/* --- public --------------------------------------------------------------- */
+
+static enum philox_status add_all(struct quantize_work *work,
+				  const struct philox_rng *rngs,
+				  const struct philox_quantize_desc *tensors,
+				  size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
+		struct philox_quantize_desc tensor;
+
+		status = quantize_take(tensors, i, n, &tensor);
+		if (status == PHILOX_OK)
+			status = quantize_add(work, i, n, &tensor, rngs[i]);
+	}
+	return status;
+}
+
+enum philox_status philox_rng_quantize(
+	struct philox_device *device, philox_stream stream,
+	const struct philox_rng *rngs,
+	const struct philox_quantize_desc *tensors, size_t n)
+{
+	struct quantize_work work;
+	enum philox_status status;
+
+	if (!device)
+		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
+	if (n && !rngs)
+		return status_set(PHILOX_ERROR_INVALID, "rngs is NULL");
+	status = quantize_begin_work(&work, n);
+	if (status != PHILOX_OK)
+		return status;
+	status = add_all(&work, rngs, tensors, n);
+	if (status == PHILOX_OK)
+		status = quantize_put(device, stream, &work);
+	quantize_end_work(&work);
+	return status;
+}
+
+/* Rounds an item here. */
+static void run_here(const struct quantize_item *item)
+{
+	const struct float_mode mode = float_mode_set();
+
+	quantize_host_run(item);
+	float_mode_restore(mode);
+}
+
+enum philox_status philox_state_quantize(
+	struct philox_state state, const struct philox_quantize_desc *tensor)
+{
+	const struct philox_rng by_value = {.state = state};
+	const struct philox_rng poisoned = {.cell = &state};
+	struct quantize_item item;
+	struct quantize_work work = {.items = &item};
+	enum philox_status status =
+		add_all(&work, philox_is_poison(state) ? &poisoned : &by_value,
+			tensor, 1);
+
+	if (status == PHILOX_OK && work.n)
+		run_here(&item);
+	return status;
+}
+
+enum philox_status philox_quantize_scales_size(
+	const struct philox_quantize_desc *tensor, uint64_t *bytes)
+{
+	struct philox_quantize_desc t;
+	struct quantize_item item;
+	enum philox_status status = quantize_take(tensor, 0, 1, &t);
+
+	if (status == PHILOX_OK)
+		status = check_form(&t);
+	if (status == PHILOX_OK && !bytes)
+		status = status_set(PHILOX_ERROR_INVALID, "bytes is NULL");
+	if (status != PHILOX_OK)
+		return status;
+	item = item_of(&t, (struct philox_rng){.cell = NULL});
+	*bytes = t.scaling && t.span.count
+			 ? quantize_room_lines(&item) *
+				   quantize_room_blocks(&item)
+			 : 0;
+	return PHILOX_OK;
+}
+
+/* --- the scale of a tensor ------------------------------------------------ */
+
+static enum philox_status check_amax(enum philox_dtype dtype, const void *in,
+				     uint64_t count, const float *scale)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (dtype != PHILOX_DTYPE_F32 && dtype != PHILOX_DTYPE_BF16 &&
+	    dtype != PHILOX_DTYPE_F16)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "tensor scale: dtype is not f32, bf16 or "
+				  "f16");
+	if (count > UINT64_MAX / fill_dtype_size(dtype))
+		return status_set(PHILOX_ERROR_OVERFLOW,
+				  "tensor scale: count %" PRIu64
+				  " is past 2^64 bytes",
+				  count);
+	if (count)
+		status = fill_check_array("tensor scale", "in", in, dtype);
+	if (status == PHILOX_OK)
+		status = fill_check_array("tensor scale", "scale", scale,
+					  PHILOX_DTYPE_F32);
+	if (status == PHILOX_OK && count &&
+	    (const char *)scale + sizeof(*scale) > (const char *)in &&
+	    (const char *)scale <
+		    (const char *)in + count * fill_dtype_size(dtype))
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "tensor scale: in (%p) and scale (%p) "
+				    "overlap",
+				    in, (const void *)scale);
+	return status;
+}
+
+static enum philox_status put_amax(struct philox_device *device,
+				   philox_stream stream,
+				   const struct amax_args *args)
+{
+	const struct kernel_array arrays[2] = {
+		{"tensor scale: in", args->in,
+		 args->count * fill_dtype_size(args->dtype), 0},
+		{"tensor scale: scale", args->scale, sizeof(float), 1}};
+	const struct kernel_call call = {.kernel = KERNEL_amax,
+					 .args = args,
+					 .size = sizeof(*args),
+					 .work = args->count / 16 + 1,
+					 .more = arrays,
+					 .n_more = 2};
+
+	return device_launch(device, stream, &call);
+}
+
+enum philox_status philox_tensor_scale(struct philox_device *device,
+				       philox_stream stream,
+				       enum philox_dtype dtype, const void *in,
+				       uint64_t count, float *scale)
+{
+	const struct amax_args args = {
+		.in = in, .count = count, .scale = scale, .dtype = dtype};
+	enum philox_status status;
+
+	if (!device)
+		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
+	status = check_amax(dtype, in, count, scale);
+	if (status == PHILOX_OK)
+		status = philox_memory_set(device, stream, scale, 0,
+					   sizeof(*scale));
+	return status == PHILOX_OK && count
+		       ? put_amax(device, stream, &args)
+		       : status;
+}
