@@ -10,6 +10,7 @@
 #   ```cuda      lines of an example: examples.sh compares them
 #   ```cmake     installed.sh uses it
 #   ```python    bindings/python.sh runs the blocks of a page as one program
+#                (those of doc/law.md: tests/readme/law.py)
 #   ```text      is only read
 #   ```events    events.sh compares them
 #
@@ -299,6 +300,8 @@ done
 check "the picture in README.md is that of doc/design.md's commands" \
 	cmp "$tree/step.svg" doc/step.svg
 check "README.md lists the commands" lists_commands
+check "the Python of doc/law.md has the answers that it shows" \
+	python3 tests/readme/law.py doc/law.md
 check "doc/formats/ shows texts as the code describes them" shows_formats
 check "the example at the top captures and launches" shows_a_launch
 check "a step by hand and by a runner has the same bits" steps_agree
