@@ -31,14 +31,17 @@ struct contract_thing {
 };
 
 const struct contract_check *const contract_tables[] = {
-	contract_device,        contract_arrays,  contract_space,
-	contract_capture,       contract_replay,  contract_conditional,
-	contract_numbers,       contract_layouts, contract_rows,
-	contract_tokens,        contract_filters, contract_penalties,
-	contract_graph,         contract_detect,  contract_bodies,
-	contract_runner,        contract_runner_inputs,
-	contract_mesh,          contract_accept,  contract_split,
-	NULL};
+	contract_device,        contract_arrays,
+	contract_space,         contract_capture,
+	contract_replay,        contract_conditional,
+	contract_numbers,       contract_layouts,
+	contract_rows,          contract_tokens,
+	contract_filters,       contract_penalties,
+	contract_graph,         contract_detect,
+	contract_bodies,        contract_runner,
+	contract_runner_inputs, contract_mesh,
+	contract_accept,        contract_split,
+	contract_quantize,      NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

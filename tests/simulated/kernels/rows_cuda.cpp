@@ -1,6 +1,6 @@
 /*
  * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample,
- * lib/accept and lib/split for the CPU
+ * lib/accept, lib/split and lib/quantize for the CPU
  */
 #include "tests/simulated/kernels/device_code.h"
 
@@ -53,6 +53,8 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #include "lib/sample/filter.cu"
 #include "lib/accept/accept.cu"
 #include "lib/split/split.cu"
+#include "lib/quantize/cuda.cu"
+#include "lib/quantize/large.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 
