@@ -12,8 +12,8 @@
  *   philox/draw.h       every distribution's numbers, words, masks and dropout,
  *                       of an element or of a block's: f32, f64, bf16, f16, and
  *                       integers of any range
- *   philox/round.h      stochastic rounding to bf16, f16, 8 and 4 bits, scales of
- *                       blocks, random signs
+ *   philox/round.h      stochastic rounding to bf16, f16, 8 and 4 bits, scales
+ *                       of blocks, random signs
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of

@@ -3,18 +3,21 @@
  * scales of their blocks
  *
  * philox/round.h says how a number is rounded, and what the scales of blocks
- * are. Here whole tensors are, several by one kernel. Which bits an element gets
- * depends only on its state and its index: not on the tensor's other elements,
- * its shards, the launch shape, the device, or whether it is written transposed.
+ * are. Here whole tensors are rounded, several by one kernel. Which bits an
+ * element gets depends only on its state and its index: not on the tensor's
+ * other elements, its shards, the launch shape, the device, or whether it is
+ * written transposed.
  *
  *   struct philox_quantize_desc weights =
  *           PHILOX_INIT(struct philox_quantize_desc);
- *   weights.span = philox_span_rows(0, rows, cols, cols);
+ *   weights.span = philox_span_rows(0, 64, 256, 256);
  *   weights.in_dtype = PHILOX_DTYPE_BF16;
  *   weights.format = PHILOX_FORMAT_E2M1;
  *   weights.scaling = PHILOX_SCALING_NVFP4;
- *   weights.in = in; weights.out = out;
- *   weights.scales = scales; weights.tensor_scale = scale;
+ *   weights.in = bf16s;
+ *   weights.out = halves;
+ *   weights.scales = scales;
+ *   weights.tensor_scale = scale;
  *   philox_pass_quantize(&pass, &weights, 1);
  *
  * Two tensors that are rounded by one call of one operator have the same bits
@@ -99,10 +102,10 @@ struct philox_quantize_desc {
 /*
  * Put the rounding of tensors on the stream of an open pass.
  *
- *   pass     the pass, forward or backward
- *   tensors  n of them, of one size; each names its operator
- *   n        how many; each 256 of them, or 32 with drivers before 530, are one
- *            kernel
+ *   pass       the pass, forward or backward
+ *   tensors    n_tensors of them, of one size; each names its operator
+ *   n_tensors  how many; each 256 of them, or 32 with drivers before 530, are
+ *              one kernel
  *
  * In a backward pass they are rounded as in the forward, any number of times.
  * With scales x is divided before it is rounded, so the expectation promised by
@@ -128,16 +131,17 @@ struct philox_quantize_desc {
  */
 PHILOX_API enum philox_status philox_pass_quantize(
 	const struct philox_pass *pass,
-	const struct philox_quantize_desc *tensors, size_t n);
+	const struct philox_quantize_desc *tensors, size_t n_tensors);
 
 /*
  * Put the rounding of tensors from explicit states on a stream.
  *
- *   device   the device
- *   stream   the stream
- *   rngs     n states, by value or as device addresses (philox_rng_fill())
- *   tensors  n of them, of one size; op and call are not looked at
- *   n        how many, as for philox_pass_quantize()
+ *   device     the device
+ *   stream     the stream
+ *   rngs       n_tensors states, by value or as device addresses
+ *              (philox_rng_fill())
+ *   tensors    n_tensors of them, of one size; op and call are not looked at
+ *   n_tensors  how many, as for philox_pass_quantize()
  *
  * No seed is derived and no state advances.
  *
@@ -150,7 +154,7 @@ PHILOX_API enum philox_status philox_pass_quantize(
 PHILOX_API enum philox_status philox_rng_quantize(
 	struct philox_device *device, philox_stream stream,
 	const struct philox_rng *rngs,
-	const struct philox_quantize_desc *tensors, size_t n);
+	const struct philox_quantize_desc *tensors, size_t n_tensors);
 
 /*
  * Round a tensor in memory of the host, before returning.
@@ -194,8 +198,8 @@ PHILOX_API enum philox_status philox_quantize_scales_size(
  *   count   how many; 0: the scale is 0
  *   scale   device memory for an f32, apart from `in`
  *
- * The scale of a tensor is the largest of those of its shards, to the bit: ranks
- * combine them by a maximum (of an all-reduce).
+ * The scale of a tensor is the largest of those of its shards, to the bit:
+ * ranks combine them by a maximum (of an all-reduce).
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

@@ -1,11 +1,11 @@
 /*
- * philox/round.h - stochastic rounding to bf16, f16, 8 and 4 bits, for host code
- * and kernels alike
+ * philox/round.h - stochastic rounding to bf16, f16, 8 and 4 bits, for host
+ * code and kernels alike
  *
  * A number x lies between two neighbours in a format, of magnitudes a <= |x| <
  * b. f = (|x| - a) / (b - a) is its fraction. An element has a field, N of its
- * random bits as an integer, and a rule says when the result is b, the neighbour
- * that is larger in magnitude; else it is a. The sign is that of x.
+ * random bits as an integer, and a rule says when the result is b, the
+ * neighbour that is larger in magnitude; else it is a. The sign is that of x.
  *
  *   rule    b if                                     expectation
  *   FIXED   field < floor(f 2^N)                     x if f 2^N is an integer,
@@ -18,7 +18,7 @@
  *           philox_retry_state(state, t), t = 0, 1
  *           ..., until they differ or f has no more
  *
- * So EXACT has the expectation x for every x up to the largest number, and FIXED
+ * So EXACT has the expectation x for every x up to the largest number. FIXED
  * falls short by half of (b - a) 2^-N on average: with 8 bits, step / 512.
  *
  * The field of element e (a global index, as in philox/state.h):
@@ -30,17 +30,17 @@
  *   8        byte e % 16 of subsequence e / 16: byte b is in word b / 4, the
  *            lowest first
  *
- * Retries are words of 32 bits, whatever N is. An operator's call advances by 4.
+ * Retries are words of 32 bits, whatever N is. An operator's call advances by
+ * 4.
  *
  * The formats, whose numbers are given by their bits:
  *
- *   format   sign, exponent, digits   largest   NaN    infinity   standard
- *   BF16     1, 8, 7                  2^128 - 2^120    yes        (upper half of
- *                                                                 an f32)
- *   F16      1, 5, 10                 65504     yes    yes        IEEE 754
- *   E4M3     1, 4, 3                  448       0x7f   none       OCP OFP8
- *   E5M2     1, 5, 2                  57344     0x7f   0x7c       OCP OFP8
- *   E2M1     1, 2, 1                  6         none   none       OCP MX
+ *   format   sign, exponent, digits   largest         NaN    infinity
+ *   BF16     1, 8, 7                  2^128 - 2^120   yes    yes
+ *   F16      1, 5, 10                 65504           yes    yes (IEEE 754)
+ *   E4M3     1, 4, 3                  448             0x7f   none (OCP OFP8)
+ *   E5M2     1, 5, 2                  57344           0x7f   0x7c (OCP OFP8)
+ *   E2M1     1, 2, 1                  6               none   none (OCP MX)
  *
  * Subnormal numbers are among them all. What else happens to x:
  *
@@ -56,9 +56,9 @@
  *     E2M1                               6
  *
  * Without saturation infinity (for E4M3 NaN) is the neighbour that follows the
- * largest number. These are OCP's two modes of overflow (OFP8 1.0, section 5.2),
- * and for NaN what PTX says of cvt with .satfinite. BF16 and F16 with 32 bits
- * and FIXED are philox_round_bf16() and philox_round_f16().
+ * largest number. These are OCP's two modes of overflow (OFP8 1.0, section
+ * 5.2), and for NaN what PTX says of cvt with .satfinite. BF16 and F16 with 32
+ * bits and FIXED are philox_round_bf16() and philox_round_f16().
  *
  * During capture: all functions here are legal.
  * Threads: any, at any time.
@@ -370,8 +370,8 @@ PHILOX_FN uint32_t philox_round_nearest(uint32_t format, float x)
  * amax is the largest magnitude of the block's numbers that are not NaN.
  *
  *   NVFP4   16 numbers, E2M1. The scale is an E4M3 number s times the tensor's
- *           scale t, an f32. s is amax / (6 t), rounded to nearest even, at most
- *           448, and at least 2^-9 unless amax is 0.
+ *           scale t, an f32. s is amax / (6 t), rounded to nearest even, at
+ *           most 448, and at least 2^-9 unless amax is 0.
  *   MX      32 numbers, E4M3, E5M2 or E2M1. The scale is 2^(code - 127). By
  *           OCP's rule (MX 1.0, section 6.3) its power is floor(log2(amax))
  *           minus that of the format's largest number: 8, 15 or 2; so some

@@ -528,11 +528,17 @@ struct quantize_item {
 
 struct quantize_args {
 	uint64_t n;
+	/* those of all tensors: more than a call lists. Read by the call that
+	 * takes the arguments, not when the work runs. */
+	const struct kernel_array *arrays;
+	uint64_t n_arrays;
 	struct quantize_item items[QUANTIZE_MAX];
 };
 
 struct quantize_large_args {
 	uint64_t n;
+	const struct kernel_array *arrays;
+	uint64_t n_arrays;
 	struct quantize_item items[QUANTIZE_LARGE_MAX];
 };
 
@@ -654,8 +660,6 @@ struct kernel_call {
 	size_t size; /* of *args */
 	uint64_t work;
 	const struct kernel_arrays *arrays; /* NULL: none */
-	const struct kernel_array *more; /* if they are many: these instead */
-	uint32_t n_more;
 	uint32_t cluster;
 };
 

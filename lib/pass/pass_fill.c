@@ -142,18 +142,18 @@ static void note_tensor(const struct philox_pass *pass,
 
 enum philox_status philox_pass_quantize(
 	const struct philox_pass *pass,
-	const struct philox_quantize_desc *tensors, size_t n)
+	const struct philox_quantize_desc *tensors, size_t n_tensors)
 {
 	struct quantize_work work;
 	enum philox_status status = pass_check_drawn(pass);
 
 	if (status == PHILOX_OK)
-		status = quantize_begin_work(&work, n);
+		status = quantize_begin_work(&work, n_tensors);
 	if (status != PHILOX_OK)
 		return pass_finish_unopened(pass, status);
-	status = put_tensors(pass, &work, tensors, n);
+	status = put_tensors(pass, &work, tensors, n_tensors);
 	quantize_end_work(&work);
-	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
-		note_tensor(pass, tensors, i, n);
+	for (size_t i = 0; status == PHILOX_OK && i < n_tensors; i++)
+		note_tensor(pass, tensors, i, n_tensors);
 	return status;
 }

@@ -38,7 +38,7 @@ static __device__ __forceinline__ float largest_of_16(const quantize_item *item,
 extern "C" __global__ void __launch_bounds__(256)
 	philox_kernel_amax(__grid_constant__ const amax_args args)
 {
-	const uint64_t step = thread_count();
+	const uint64_t step = quantize_threads();
 	const uint64_t whole =
 		PHILOX_ADDRESS(args.in) % 16 ? 0 : args.count / 16;
 	quantize_item item = {};
@@ -47,9 +47,9 @@ extern "C" __global__ void __launch_bounds__(256)
 
 	item.in = args.in;
 	item.in_dtype = (uint8_t)args.dtype;
-	for (uint64_t i = thread_number(); i < whole; i += step)
+	for (uint64_t i = quantize_thread(); i < whole; i += step)
 		amax = philox_greater(amax, largest_of_16(&item, 16 * i));
-	for (uint64_t i = 16 * whole + thread_number(); i < args.count;
+	for (uint64_t i = 16 * whole + quantize_thread(); i < args.count;
 	     i += step)
 		amax = philox_greater(amax,
 				      quantize_size(quantize_in(&item, i)));

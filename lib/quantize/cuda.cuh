@@ -5,7 +5,17 @@
 #define LIB_QUANTIZE_CUDA_CUH
 
 #include "lib/quantize/elements.h"
-#include "lib/rows/cuda.cuh"
+
+/* The thread's number in the grid, and how many there are. */
+static __device__ __forceinline__ uint64_t quantize_thread(void)
+{
+	return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ __forceinline__ uint64_t quantize_threads(void)
+{
+	return (uint64_t)gridDim.x * blockDim.x;
+}
 
 /* The tensor that a unit is of; `at` is that of one before it. */
 template <typename args_of>
@@ -30,7 +40,7 @@ template <typename args_of>
 static __device__ __forceinline__ void quantize_run(const args_of &args)
 {
 	const uint64_t all = args.items[args.n - 1].end;
-	uint64_t unit = thread_number(), at = 0;
+	uint64_t unit = quantize_thread(), at = 0;
 
 	while (unit < all) {
 		at = find_item(args, at, unit);
@@ -39,7 +49,7 @@ static __device__ __forceinline__ void quantize_run(const args_of &args)
 		quantize_job job =
 			quantize_begin(item, philox_resolve(item->rng));
 
-		for (; unit < item->end; unit += thread_count())
+		for (; unit < item->end; unit += quantize_threads())
 			quantize_unit(&job, unit - begin);
 		quantize_end(&job);
 	}

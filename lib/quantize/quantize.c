@@ -464,7 +464,6 @@ enum philox_status quantize_add(struct quantize_work *work, size_t i, size_t n,
 struct batch {
 	struct quantize_large_args args;
 	struct kernel_array arrays[QUANTIZE_LARGE_MAX * ARRAYS];
-	uint32_t n_arrays;
 };
 
 /* The two kinds of arguments differ only in their room. */
@@ -478,13 +477,14 @@ static void fill_batch(struct batch *batch, const struct quantize_item *items,
 	uint64_t end = 0;
 
 	batch->args.n = n;
-	batch->n_arrays = 0;
+	batch->args.n_arrays = 0;
+	batch->args.arrays = batch->arrays;
 	for (size_t i = 0; i < n; i++) {
 		end += quantize_units(&items[i]);
 		batch->args.items[i] = items[i];
 		batch->args.items[i].end = end;
-		batch->n_arrays += list_arrays(
-			&items[i], batch->arrays + batch->n_arrays);
+		batch->args.n_arrays += list_arrays(
+			&items[i], batch->arrays + batch->args.n_arrays);
 	}
 }
 
@@ -498,9 +498,7 @@ static enum philox_status launch(struct philox_device *device,
 		.args = &batch->args,
 		.size = is_large ? sizeof(struct quantize_large_args)
 				 : sizeof(struct quantize_args),
-		.work = batch->args.items[batch->args.n - 1].end,
-		.more = batch->arrays,
-		.n_more = batch->n_arrays};
+		.work = batch->args.items[batch->args.n - 1].end};
 
 	return device_launch(device, stream, &call);
 }
@@ -565,19 +563,19 @@ static enum philox_status add_all(struct quantize_work *work,
 enum philox_status philox_rng_quantize(
 	struct philox_device *device, philox_stream stream,
 	const struct philox_rng *rngs,
-	const struct philox_quantize_desc *tensors, size_t n)
+	const struct philox_quantize_desc *tensors, size_t n_tensors)
 {
 	struct quantize_work work;
 	enum philox_status status;
 
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
-	if (n && !rngs)
+	if (n_tensors && !rngs)
 		return status_set(PHILOX_ERROR_INVALID, "rngs is NULL");
-	status = quantize_begin_work(&work, n);
+	status = quantize_begin_work(&work, n_tensors);
 	if (status != PHILOX_OK)
 		return status;
-	status = add_all(&work, rngs, tensors, n);
+	status = add_all(&work, rngs, tensors, n_tensors);
 	if (status == PHILOX_OK)
 		status = quantize_put(device, stream, &work);
 	quantize_end_work(&work);
@@ -667,17 +665,17 @@ static enum philox_status put_amax(struct philox_device *device,
 				   philox_stream stream,
 				   const struct amax_args *args)
 {
-	const struct kernel_array arrays[2] = {
-		{"tensor scale: in", args->in,
-		 args->count * fill_dtype_size(args->dtype), 0},
-		{"tensor scale: scale", args->scale, sizeof(float), 1}};
+	struct kernel_arrays arrays = {.count = 0};
 	const struct kernel_call call = {.kernel = KERNEL_amax,
 					 .args = args,
 					 .size = sizeof(*args),
 					 .work = args->count / 16 + 1,
-					 .more = arrays,
-					 .n_more = 2};
+					 .arrays = &arrays};
 
+	kernel_reads(&arrays, "tensor scale: in", args->in,
+		     args->count * fill_dtype_size(args->dtype));
+	kernel_writes(&arrays, "tensor scale: scale", args->scale,
+		      sizeof(*args->scale));
 	return device_launch(device, stream, &call);
 }
 

@@ -231,7 +231,7 @@ static void open_stage(struct stage *s)
 	s->args.threads = 1;
 	s->args.out = s->memory;
 	s->call = (struct kernel_call){
-		KERNEL_bits_u32, &s->args, sizeof(s->args), 4, NULL, NULL, 0, 0};
+		KERNEL_bits_u32, &s->args, sizeof(s->args), 4, NULL, 0};
 	ASSERT_OK(philox_stream_begin_capture(s->device, s->stream,
 					      PHILOX_CAPTURE_RELAXED));
 	ASSERT_OK(device_capture_info(s->device, s->stream, &info));

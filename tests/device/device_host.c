@@ -416,7 +416,7 @@ static void update_roots(const int order[ROOTS])
 	uint32_t old[ROOTS] = {0}, updated[ROOTS] = {0};
 	struct fill_args args = {.count = 1, .rows = 1, .threads = 1};
 	struct kernel_call call = {
-		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, NULL, 0, 0};
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	device_node roots[ROOTS];
 	philox_native_graph graph;
 	philox_native_exec exec;
@@ -624,7 +624,7 @@ Test(device_host, a_wait_in_an_invalidated_capture_says_that_it_is)
 	struct fill_args args = {
 		.count = 1, .rows = 1, .threads = 1, .out = &word};
 	struct kernel_call call = {
-		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, NULL, 0, 0};
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	struct capture_info info;
 	device_node node;
 
@@ -889,7 +889,7 @@ Test(device_host, nodes_belong_to_their_graph)
 	struct fill_args args = {
 		.count = 4, .rows = 1, .threads = 1, .out = words};
 	struct kernel_call call = {
-		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, NULL, 0, 0};
+		KERNEL_bits_u32, &args, sizeof(args), 1, NULL, 0};
 	philox_native_graph first, second;
 	philox_native_exec exec;
 	device_node inside, late, none = NULL;

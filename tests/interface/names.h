@@ -50,6 +50,11 @@ extern struct philox_token_list prompt;
 extern uint32_t *counts, *seen, vocab;
 extern const float *of_entry;
 
+/* quantize.h */
+extern const uint16_t *bf16s;
+extern uint8_t *halves, *scales;
+extern const float *scale;
+
 /* accept.h */
 extern struct philox_accept_desc accept;
 

@@ -39,10 +39,10 @@ static struct host_args *args_create(const void *bytes, size_t size,
 	return args;
 }
 
-static enum philox_status work_with_arrays(struct host_work *work,
-					   const void *args, size_t size,
-					   const struct kernel_array *arrays,
-					   uint32_t count)
+static enum philox_status work_with_list(struct host_work *work,
+					 const void *args, size_t size,
+					 const struct kernel_array *arrays,
+					 uint32_t count)
 {
 	work->args = args_create(args, size, count);
 	if (!work->args)
@@ -52,17 +52,22 @@ static enum philox_status work_with_arrays(struct host_work *work,
 	return PHILOX_OK;
 }
 
-static enum philox_status work_with_call(struct host_work *work,
-					 const struct kernel_call *call)
+static enum philox_status work_with_arrays(struct host_work *work,
+					   const void *args, size_t size,
+					   const struct kernel_arrays *arrays)
 {
-	const struct kernel_arrays *arrays = call->arrays;
+	return work_with_list(work, args, size, arrays ? arrays->items : NULL,
+			      arrays ? arrays->count : 0);
+}
 
-	if (call->n_more)
-		return work_with_arrays(work, call->args, call->size,
-					call->more, call->n_more);
-	return work_with_arrays(work, call->args, call->size,
-				arrays ? arrays->items : NULL,
-				arrays ? arrays->count : 0);
+/* Tensors have more arrays than a call lists; both kinds begin alike. */
+static enum philox_status work_with_tensors(struct host_work *work,
+					    const struct kernel_call *call)
+{
+	const struct quantize_args *args = call->args;
+
+	return work_with_list(work, args, call->size, args->arrays,
+			      (uint32_t)args->n_arrays);
 }
 
 /* A table of copies lists its arrays itself. */
@@ -114,7 +119,7 @@ enum philox_status host_work_call(struct host_work *work,
 				  const void *args, size_t size)
 {
 	*work = (struct host_work){.kind = HOST_CALL, .function = function};
-	return work_with_arrays(work, args, size, NULL, 0);
+	return work_with_arrays(work, args, size, NULL);
 }
 
 enum philox_status host_work_kernel(const struct host_device *device,
@@ -127,7 +132,10 @@ enum philox_status host_work_kernel(const struct host_device *device,
 		return work_with_copies(work, call->args);
 	if (call->kernel == KERNEL_COMPARE)
 		return work_with_compare(work, call->args);
-	return work_with_call(work, call);
+	if (call->kernel == KERNEL_quantize ||
+	    call->kernel == KERNEL_quantize_large)
+		return work_with_tensors(work, call);
+	return work_with_arrays(work, call->args, call->size, call->arrays);
 }
 
 enum philox_status host_work_copy(struct host_work *work, void *destination,
@@ -142,7 +150,7 @@ enum philox_status host_work_copy(struct host_work *work, void *destination,
 	kernel_writes(&arrays, "philox_memory_copy: destination", destination,
 		      size);
 	kernel_reads(&arrays, "philox_memory_copy: source", source, size);
-	return work_with_arrays(work, NULL, 0, arrays.items, arrays.count);
+	return work_with_arrays(work, NULL, 0, &arrays);
 }
 
 enum philox_status host_work_set(struct host_work *work, void *memory,
@@ -155,7 +163,7 @@ enum philox_status host_work_set(struct host_work *work, void *memory,
 				   .value = value,
 				   .size = size};
 	kernel_writes(&arrays, "philox_memory_set: memory", memory, size);
-	return work_with_arrays(work, NULL, 0, arrays.items, arrays.count);
+	return work_with_arrays(work, NULL, 0, &arrays);
 }
 
 struct host_work host_work_share(const struct host_work *work)

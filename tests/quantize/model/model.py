@@ -5,7 +5,6 @@ the code. It is slow and exact: numbers are fractions, and a format is the
 sorted list of all its numbers, in which neighbours are searched for; those
 and f32 operations are in formats.py.
 
-Where the comments leave something open, the word OPEN marks the decision.
 Run it for a self-test against cases computed by hand: python3 model.py
 """
 import bisect
@@ -110,7 +109,7 @@ def round_number(fmt, rule, bits, saturate, state, element, x):
 
 
 def poison_code(fmt):
-    """OPEN: which NaN; here that of an f32's 0x7fc00000."""
+    """What a NaN becomes whose bits are 0x7fc00000."""
     return (0x7FC0, 0x7E00, 0x7F, 0x7F, 7)[fmt]
 
 
@@ -120,13 +119,13 @@ def nvfp4_scale(amax, t):
         code = 0
     else:
         q = div32(amax, mul32(Fraction(6), t))
-        # OPEN: infinity over infinity; here the largest.
+        # infinity over infinity: the largest
         code = max(1, nearest(E4M3, INF if q is None else q))
     return code, mul32(numbers(E4M3)[code], t)
 
 
 def mx_scale(fmt, amax, up):
-    # OPEN: of infinity; here it counts as 2^128, which follows the largest
+    # Infinity counts as 2^128, which follows the largest
     # f32, so that its power is 128 minus that of the format's largest.
     if amax == INF:
         amax = power(128)
@@ -143,7 +142,7 @@ def mx_scale(fmt, amax, up):
 
 
 def over_scale(x, scale):
-    """x over the scale. OPEN: 0 over 0; here 0, with its sign."""
+    """x over the scale; 0 stays 0, with its sign."""
     if x.mag is None or x.mag == 0:
         return x
     return Number(x.negative, div32(x.mag, scale))
@@ -200,11 +199,11 @@ def refused(d):
     if g.rows == 1 and d.row_stride <= d.count:
         row_length = d.count
         if d.first % d.count:
-            # Flat. OPEN: transposed, or where its end is no block's.
+            # Flat.
             return "a block is cut" if d.first % g.block else None
     row, column = divmod(d.first, row_length)
     if column + d.count > row_length:
-        return "a row crosses the end of the tensor's row"      # OPEN
+        return "a row crosses the end of the tensor's row"
     if transposed:
         begin, end, whole = row, row + g.rows, d.tensor_rows
         whole = whole or end
@@ -263,8 +262,6 @@ def quantize(state, d, inputs):
                     x = over_scale(x, scale)
                 if poisoned(state):
                     code = poison_code(d.format)
-                    # OPEN: whether they count; here as "the NaNs in E2M1".
-                    saturated += d.format == E2M1
                 else:
                     code = round_number(
                         d.format, d.rule, d.bits or 32, saturate, state,

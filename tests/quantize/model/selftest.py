@@ -124,7 +124,7 @@ def main():
     d = d._replace(flags=m.TRANSPOSED)
     equal(m.quantize((1, 0), d, v), (bytes([0x67, 0x40, 0x5F, 0x82]),
                                      bytes([0x38, 0x38]), 0), "transposed")
-    equal(m.quantize((1, 1), d, v), (bytes([0x77] * 4), bytes([0x7F] * 2), 8),
+    equal(m.quantize((1, 1), d, v), (bytes([0x77] * 4), bytes([0x7F] * 2), 0),
           "poisoned")
     # Refusals.
     r = m.Tensor(64 * 100 + 32, 32, 4, 100, 2, m.E4M3, 0, 0, m.MX, 0)

@@ -44,7 +44,8 @@ OTHER_NAMES = {
     "philox_backward_begin": "makes a pass of the region",
     "philox_plan_": "the plan is a text that a runner writes and reads",
     "philox_outputs_": "all outputs of a runner, and the file of them",
-    "philox_rng_fill": "the generator of numbers is a value, third",
+    "philox_rng_": "the generator of numbers is a value, third",
+    "philox_tensor_scale": "the tensor is plain memory, fourth",
     "philox_history_": "the history is a value, third",
     "philox_sample_": "the sampler has no object; the suffix says its states",
 }

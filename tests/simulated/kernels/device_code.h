@@ -122,6 +122,17 @@ SIMULATED_ATOMIC static T atomicMin(T *to, U value)
 }
 
 template <typename T, typename U>
+SIMULATED_ATOMIC static T atomicMax(T *to, U value)
+{
+	T before = *to;
+
+	if ((T)value > before)
+		*to = (T)value;
+	simulated_fence();
+	return before;
+}
+
+template <typename T, typename U>
 SIMULATED_ATOMIC static T atomicOr(T *to, U value)
 {
 	T before = *to;

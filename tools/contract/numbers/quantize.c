@@ -125,7 +125,7 @@ static void add(struct quantizing *q, uint32_t in, uint32_t format,
 }
 
 /* All formats with all of their scalings, as they lie and transposed. */
-static void describe(struct quantizing *q)
+static void describe_tensors(struct quantizing *q)
 {
 	for (uint32_t k = 0; k < 90; k++)
 		for (uint32_t flags = 0; flags < 3; flags++)
@@ -154,7 +154,7 @@ static void make_quantizing(struct contract *c, struct site *site,
 	EXPECT_PART(
 		site_allocate(c, site, TENSORS_MAX * SCALES_MAX, &q->scales));
 	EXPECT_PART(site_upload(c, site, zeros, sizeof(zeros), &q->saturated));
-	describe(q);
+	describe_tensors(q);
 	EXPECT(q->n == TENSORS_MAX);
 }
 
