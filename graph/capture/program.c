@@ -93,6 +93,7 @@ static void take_parameters(const struct philox_fill_desc *fill,
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:
 	case PHILOX_DIST_STOCHASTIC_ROUND:
+	case PHILOX_DIST_SIGNS:
 		break;
 	}
 	(void)n;

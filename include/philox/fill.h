@@ -26,6 +26,9 @@
  *                + 1; without bias, see below             [from, to]
  *   rounding     of an f32 to one of its two neighbours
  *                in the dtype, see below                  the neighbours
+ *   signs        -1 if w < 2^31, else 1; in u32 bit i of
+ *                element e is 1 if element 32 e + i of
+ *                the others is -1                         {-1, 1}, or bits
  *
  * u has as many bits as the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
  * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z comes
@@ -77,6 +80,11 @@
  * with the sign of x. So its expectation is x, up to 2^-32. Infinities stay, a
  * NaN becomes quiet.
  *
+ * Signs are those of a random Hadamard transform: -1 where Bernoulli(1/2) is 1.
+ * Both operands of a product have the same if they are drawn from one state. As
+ * bits they are drawn for words below 2^59. philox/round.h has more of them, and
+ * philox/quantize.h rounding to 8 and 4 bits.
+ *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
  */
@@ -105,13 +113,15 @@ enum philox_dist {
 	PHILOX_DIST_EXPONENTIAL = 6,
 	PHILOX_DIST_GUMBEL = 7,
 	PHILOX_DIST_INTEGERS = 8,
-	PHILOX_DIST_STOCHASTIC_ROUND = 9
+	PHILOX_DIST_STOCHASTIC_ROUND = 9,
+	PHILOX_DIST_SIGNS = 10
 };
 
 /* Which dists have which dtypes:
  *   bits                  u32 u64
  *   integers              u32 u64 i32 i64
  *   rounding              bf16 f16 (of an f32 input)
+ *   signs                 f32 bf16 f16 u32
  *   all others            f32 f64 bf16 f16 */
 enum philox_dtype {
 	PHILOX_DTYPE_U32 = 0,
@@ -352,6 +362,11 @@ PHILOX_API enum philox_status philox_pass_dropout(
 PHILOX_API enum philox_status philox_pass_stochastic_round(
 	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
 	struct philox_span span, const void *in, void *out);
+PHILOX_API enum philox_status philox_pass_signs(const struct philox_pass *pass,
+						uint32_t op,
+						enum philox_dtype dtype,
+						struct philox_span span,
+						void *out);
 
 /* --- numbers of other libraries ------------------------------------------- */
 

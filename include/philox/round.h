@@ -467,19 +467,22 @@ PHILOX_FN uint32_t philox_is_negative(uint32_t w)
 	return ~w >> 31;
 }
 
+/* Return the sign of a word, -1 or 1. */
+PHILOX_FN float philox_sign_f32(uint32_t w)
+{
+	return philox_f32_from_bits((w & 0x80000000u) ^ 0xbf800000u);
+}
+
 /* Return the sign of an element, -1 or 1; NaN of a poisoned state. */
 PHILOX_FN float philox_sign_at(struct philox_state state, uint64_t element)
 {
-	const uint32_t minus =
-		philox_is_negative(philox_word_at(state, element));
-
 	return philox_or_poison(
-		state, philox_f32_from_bits(0x3f800000u | minus << 31));
+		state, philox_sign_f32(philox_word_at(state, element)));
 }
 
 /*
- * Return the signs of elements 32 k to 32 k + 31: bit i is 1 where that of
- * element 32 k + i is -1; all bits of a poisoned state are 1.
+ * Return the signs of elements 32 k to 32 k + 31, k < 2^59: bit i is 1 where
+ * that of element 32 k + i is -1; all bits of a poisoned state are 1.
  */
 PHILOX_FN uint32_t philox_sign_bits(struct philox_state state, uint64_t k)
 {

@@ -45,10 +45,12 @@
 	D(DROPOUT, "dropout", dropout, p_in,                                   \
 	  KERNELS_REAL(X, dropout, 4, FILL_READS))                             \
 	D(STOCHASTIC_ROUND, "rounding", stochastic_round, in,                  \
-	  KERNELS_NARROW(X, round))
+	  KERNELS_NARROW(X, round))                                            \
+	D(SIGNS, "signs", signs, signs, KERNELS_SIGNS(X, signs))
 
 /* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
+#define FILL_signs(P)
 #define FILL_in(P)       P(const void *, in)
 #define FILL_p(P)        P(double, p)
 #define FILL_p_in(P)     P(double, p) P(const void *, in)
@@ -87,6 +89,12 @@
 #define KERNELS_NARROW(X, name)                  \
 	X(name##_bf16, bf16, f32, 4, FILL_READS) \
 	X(name##_f16, f16, f32, 4, FILL_READS)
+
+#define KERNELS_SIGNS(X, name)           \
+	X(name##_f32, f32, f32, 4, 0)    \
+	X(name##_bf16, bf16, bf16, 4, 0) \
+	X(name##_f16, f16, f16, 4, 0)    \
+	X(name##_u32, u32, u32, 4, 0)
 
 /* Their traits, or 0. */
 enum {
@@ -217,8 +225,8 @@ struct layout_args {
 	X(split_f32, split_args, SAMPLE_THREADS)    \
 	X(split_bf16, split_args, SAMPLE_THREADS)   \
 	X(split_f16, split_args, SAMPLE_THREADS)    \
-	X(quantize, quantize_args, 256)             \
-	X(quantize_large, quantize_large_args, 256) \
+	X(quantize, quantize_args, 128)             \
+	X(quantize_large, quantize_large_args, 128) \
 	X(amax, amax_args, 256)
 
 /* Threads of a block that samples one entry, or a part of it. */

@@ -325,6 +325,21 @@ FILL_BERNOULLI(f64, 1)
 FILL_BERNOULLI(bf16, 0x3f80)
 FILL_BERNOULLI(f16, 0x3c00)
 
+FILL_F32(signs)
+{
+	(void)args;
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_sign_f32(words.w[i]);
+}
+
+/* Each word has the signs of 32 elements, of 8 Philox blocks. */
+FILL_BLOCK(signs_u32, uint32_t, uint32_t)
+{
+	(void)args, (void)x;
+	for (unsigned i = 0; i < 4; i++)
+		v[i] = philox_sign_bits(state, 4 * block + i);
+}
+
 /* --- with an input -------------------------------------------------------- */
 
 #define FILL_DROPOUT(type)                                              \

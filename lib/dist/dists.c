@@ -148,6 +148,30 @@ struct fill_parameters {
 
 static const struct fill_parameters no_parameters, in_parameters;
 
+/* A word of u32 has the signs of 32 elements, of which there are 2^64. */
+static enum philox_status check_signs(const struct philox_fill_desc *fill)
+{
+	const struct philox_span *span = &fill->span;
+	const uint64_t rows = span->rows ? span->rows : 1;
+	uint64_t last;
+
+	if (fill->dtype != PHILOX_DTYPE_U32 || !span->count)
+		return PHILOX_OK;
+	if (!__builtin_mul_overflow(rows - 1, span->row_stride, &last) &&
+	    !__builtin_add_overflow(last, span->count - 1, &last) &&
+	    !__builtin_add_overflow(last, span->first, &last) &&
+	    last < (uint64_t)1 << 59)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "fill: span first %" PRIu64 " + count %" PRIu64
+			  ", rows %" PRIu64 " of stride %" PRIu64
+			  ", is past the 2^59 words of dist signs, dtype u32",
+			  span->first, span->count, span->rows,
+			  span->row_stride);
+}
+
+static const struct fill_parameters signs_parameters = {check_signs, NULL};
+
 /* --- messages and limits -------------------------------------------------- */
 
 static enum philox_status refuse_parameter(const struct philox_fill_desc *fill,

@@ -3,7 +3,7 @@
  */
 #include "lib/quantize/cuda.cuh"
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128, 3)
 	philox_kernel_quantize(__grid_constant__ const quantize_args args)
 {
 	quantize_run(args);

@@ -27,6 +27,18 @@
 #define QUANTIZE_ADD(to, value) __atomic_fetch_add(to, value, __ATOMIC_RELAXED)
 #endif
 
+/*
+ * Loops over registers of a GPU, which have no index, are unrolled; those around
+ * them are not.
+ */
+#ifdef __NVCC__
+#define QUANTIZE_EACH   _Pragma("unroll")
+#define QUANTIZE_ROLLED _Pragma("unroll 1")
+#else
+#define QUANTIZE_EACH
+#define QUANTIZE_ROLLED
+#endif
+
 /* --- lines, blocks and units ---------------------------------------------- */
 
 PHILOX_FN uint64_t quantize_up(uint64_t a, uint64_t b)
@@ -123,6 +135,7 @@ PHILOX_FN void quantize_out(const struct quantize_item *item, uint32_t format,
 			(uint8_t)(codes[0] | codes[1] << 4);
 		return;
 	}
+	QUANTIZE_EACH
 	for (uint32_t i = 0; i < 2; i++)
 		if (i < n && format <= PHILOX_FORMAT_F16)
 			((uint16_t *)item->out)[at + i] = (uint16_t)codes[i];
@@ -221,6 +234,7 @@ PHILOX_FN uint32_t quantize_ties(const struct quantize_job *job,
 {
 	uint32_t ties = 0;
 
+	QUANTIZE_EACH
 	for (uint32_t k = 0; k < n; k++) {
 		ties |= codes[k] >> 31 << k;
 		codes[k] &= ~QUANTIZE_TIE;
@@ -248,6 +262,7 @@ PHILOX_FN void quantize_end_ties(const struct quantize_job *job,
 {
 	uint32_t ties = quantize_ties(job, codes, n);
 
+	QUANTIZE_ROLLED
 	for (; ties; ties &= ties - 1) {
 		const uint32_t i = quantize_lowest(ties);
 		const uint32_t code = quantize_exact(
@@ -256,6 +271,7 @@ PHILOX_FN void quantize_end_ties(const struct quantize_job *job,
 				       scale),
 			job->how);
 
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < n; k++)
 			codes[k] = k == i ? code : codes[k];
 	}
@@ -312,6 +328,7 @@ PHILOX_FN void quantize_fields4(struct philox_state state, uint64_t e,
 	const uint32_t w0 = high ? words.w[2] : words.w[0];
 	const uint32_t w1 = high ? words.w[3] : words.w[1];
 
+	QUANTIZE_EACH
 	for (uint32_t i = 0; i < 4; i++)
 		if (bits == 32)
 			fields[i] = words.w[i];
@@ -329,10 +346,12 @@ PHILOX_FN void quantize_fields_of(struct philox_state state, uint64_t e,
 	const uint32_t each = 4u << shift; /* elements of a Philox block */
 	const uint32_t mask = bits == 32 ? 0xffffffffu : (1u << bits % 32) - 1;
 
+	QUANTIZE_EACH
 	for (uint32_t i = 0; i < 16; i += each) {
 		const struct philox_words words =
 			philox_draw4(state, e / each + i / each);
 
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < each; k++)
 			fields[i + k] = words.w[k >> shift] >>
 						k % (1u << shift) * bits % 32 &
@@ -379,9 +398,11 @@ PHILOX_FN void quantize_read16(const struct quantize_item *item, uint64_t at,
 								item->in +
 							at);
 
+		QUANTIZE_EACH
 		for (uint32_t i = 0; i < 4; i++) {
 			const struct quantize_f32x4 part = from[i];
 
+			QUANTIZE_EACH
 			for (uint32_t k = 0; k < 4; k++)
 				x[4 * i + k] = part.x[k];
 		}
@@ -391,9 +412,11 @@ PHILOX_FN void quantize_read16(const struct quantize_item *item, uint64_t at,
 		(const struct quantize_u32x4 *)((const uint16_t *)item->in +
 						at);
 
+	QUANTIZE_EACH
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct quantize_u32x4 part = from[i];
 
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < 8; k++) {
 			const uint16_t bits =
 				(uint16_t)(part.x[k / 2] >> k % 2 * 16);
@@ -411,8 +434,10 @@ PHILOX_FN void quantize_pack(const uint32_t *codes, uint32_t n, uint32_t size,
 {
 	const uint32_t each = 32 / size;
 
+	QUANTIZE_EACH
 	for (uint32_t i = 0; i < n / each; i++) {
 		words[i] = 0;
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < each; k++)
 			words[i] |= codes[each * i + k] << k * size;
 	}
@@ -429,6 +454,7 @@ PHILOX_FN void quantize_write16(const struct quantize_item *item,
 		struct quantize_u32x4 *to =
 			(struct quantize_u32x4 *)((uint16_t *)item->out + at);
 
+		QUANTIZE_EACH
 		for (uint32_t i = 0; i < 2; i++) {
 			quantize_pack(codes + 8 * i, 8, 16, part.x);
 			to[i] = part;
@@ -463,16 +489,20 @@ PHILOX_FN void quantize_whole(struct quantize_job *job, uint64_t line,
 	float amax = 0.0f, scale, x[16];
 	uint32_t codes[16];
 
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; job->item->scaling && i < n; i += 16) {
 		quantize_read16(job->item, at + i, x);
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < 16; k++)
 			amax = philox_greater(amax, quantize_size(x[k]));
 	}
 	scale = quantize_scale(job, line, block, amax);
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; i < n; i += 16) {
 		quantize_read16(job->item, at + i, x);
 		quantize_fields16(job->state, element + i, job->how.bits,
 				  codes);
+		QUANTIZE_EACH
 		for (uint32_t k = 0; k < 16; k++)
 			codes[k] = quantize_code(job, x[k], scale, codes[k]);
 		quantize_end_ties(job, element + i, at + i, scale, codes, 16);
@@ -489,6 +519,7 @@ PHILOX_FN void quantize_some_fields(const struct quantize_job *job,
 		quantize_fields4(job->state, element, job->how.bits, fields);
 		return;
 	}
+	QUANTIZE_EACH
 	for (uint32_t k = 0; k < 4; k++)
 		if (k < n)
 			fields[k] = philox_round_field(job->state, element + k,
@@ -501,6 +532,7 @@ PHILOX_FN void quantize_some(struct quantize_job *job, uint64_t element,
 			     uint32_t *codes)
 {
 	quantize_some_fields(job, element, n, codes);
+	QUANTIZE_EACH
 	for (uint32_t k = 0; k < 4; k++)
 		codes[k] = k < n ? quantize_code(job,
 						 quantize_in(job->item, at + k),
@@ -516,11 +548,13 @@ PHILOX_FN void quantize_part(struct quantize_job *job, uint64_t line,
 	const struct quantize_item *item = job->item;
 	float amax = 0.0f, scales[4];
 
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; item->scaling && i < n; i++)
 		amax = philox_greater(amax,
 				      quantize_size(quantize_in(item, at + i)));
 	scales[0] = quantize_scale(job, line, block, amax);
 	scales[1] = scales[2] = scales[3] = scales[0];
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; i < n; i += 4) {
 		const uint32_t some = n - i < 4 ? n - i : 4;
 		uint32_t codes[4] = {0, 0, 0, 0};
@@ -602,6 +636,7 @@ PHILOX_FN void quantize_patch_scales(struct quantize_job *job,
 	const struct quantize_item *item = job->item;
 	float amax[QUANTIZE_PATCH] = {0.0f, 0.0f, 0.0f, 0.0f};
 
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; item->scaling && i < patch->rows; i++) {
 		const uint64_t at =
 			(patch->row + i) * item->cols + patch->column;
@@ -634,6 +669,7 @@ PHILOX_FN void quantize_patch_unit(struct quantize_job *job, uint64_t column,
 	left = item->rows - patch.row;
 	patch.rows = left < size ? (uint32_t)left : size;
 	quantize_patch_scales(job, &patch, block);
+	QUANTIZE_ROLLED
 	for (uint32_t i = 0; i < patch.rows; i += 2) {
 		uint32_t codes[2][QUANTIZE_PATCH] = {{0}};
 		const uint32_t pair = patch.rows - i > 1 ? 2 : 1;

@@ -96,6 +96,11 @@ static struct philox_fill_desc random_fill(const struct fill_name *name)
 	uint64_t choice = random_bits() % 8;
 
 	fill.span = random_span();
+	if (fill.dist == PHILOX_DIST_SIGNS && fill.dtype == PHILOX_DTYPE_U32)
+		fill.span.first >>= 5;
+	if (fill.span.first > ((uint64_t)1 << 59) - MOST &&
+	    fill.dist == PHILOX_DIST_SIGNS && fill.dtype == PHILOX_DTYPE_U32)
+		fill.span.first = ((uint64_t)1 << 59) - fill.span.count;
 	fill.p = choice < 2 ? (double)choice : random_between(0, 1);
 	fill.mean = random_between(-3, 3);
 	fill.std = random_between(0.01, 2);
@@ -159,6 +164,8 @@ static float draw_one(const struct philox_fill_desc *fill,
 		return philox_gumbel_at(s, e);
 	case PHILOX_DIST_BERNOULLI:
 		return philox_bernoulli_at(s, e, philox_threshold(fill->p));
+	case PHILOX_DIST_SIGNS:
+		return philox_sign_at(s, e);
 	default:
 		return philox_dropout_at(s, e, x, philox_threshold(fill->p),
 					 philox_dropout_scale(fill->p));
@@ -283,6 +290,8 @@ static uint64_t whole_at(const struct philox_fill_desc *fill,
 {
 	int is_bits = fill->dist == PHILOX_DIST_BITS;
 
+	if (fill->dist == PHILOX_DIST_SIGNS)
+		return philox_sign_bits(s, e);
 	if (is_wide(fill))
 		return is_bits ? philox_word64_at(s, e)
 			       : philox_integer64_at(
@@ -386,6 +395,7 @@ static int block_bits(const struct philox_fill_desc *fill,
 				philox_f64_bits(scaled_f64(fill, s, two.v[i]));
 	} else if (fill->dtype == PHILOX_DTYPE_F64 ||
 		   fill->dist == PHILOX_DIST_STOCHASTIC_ROUND ||
+		   fill->dist == PHILOX_DIST_SIGNS ||
 		   (fill->dist == PHILOX_DIST_UNIFORM &&
 		    fill->dtype != PHILOX_DTYPE_F32)) {
 		return 0;

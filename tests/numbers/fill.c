@@ -88,9 +88,14 @@ static const struct kind kinds[] = {
 	{"bernoulli bf16", PHILOX_DIST_BERNOULLI, PHILOX_DTYPE_BF16},
 	{"dropout f32", PHILOX_DIST_DROPOUT, PHILOX_DTYPE_F32},
 	{"dropout bf16", PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16},
+	{"signs f32", PHILOX_DIST_SIGNS, PHILOX_DTYPE_F32},
+	{"signs bf16", PHILOX_DIST_SIGNS, PHILOX_DTYPE_BF16},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Those that have p. */
+enum { FIRST_WITH_P = 6, END_WITH_P = 10 };
 
 static const size_t sizes[] = {4, 8, 4, 2};
 
@@ -172,6 +177,8 @@ static double expected_value(const struct kind *kind, double p, uint64_t e,
 			       : floor(w * 0x1p-24) * 0x1p-8;
 	case PHILOX_DIST_BERNOULLI:
 		return dropped;
+	case PHILOX_DIST_SIGNS:
+		return w < 0x1p31 ? -1 : 1;
 	case PHILOX_DIST_DROPOUT:
 		kept = (float)(input_element(i) * (double)(float)(1 / (1 - p)));
 		if (dropped)
@@ -268,7 +275,7 @@ PROMISE(fill, p_of_0_and_1_and_next_to_them_are_exact)
 	static const double ps[] = {0,       -0.0, 1e-300,      0x1p-33,
 				    0x1p-32, 0.5,  1 - 0x1p-32, 1 - 0x1p-53};
 
-	for (size_t k = 6; k < N_KINDS; k++) {
+	for (size_t k = FIRST_WITH_P; k < END_WITH_P; k++) {
 		for (size_t i = 0; i < sizeof(ps) / sizeof(ps[0]); i++)
 			check_span(f, &kinds[k], ps[i], 0, 5000);
 	}
@@ -277,7 +284,7 @@ PROMISE(fill, p_of_0_and_1_and_next_to_them_are_exact)
 /* Here the formula's scale would be infinite, but no element may become NaN. */
 PROMISE(fill, p_of_1_drops_everything)
 {
-	for (size_t k = 6; k < N_KINDS; k++) {
+	for (size_t k = FIRST_WITH_P; k < END_WITH_P; k++) {
 		const struct kind *kind = &kinds[k];
 		void *in = make_memory(f, 4000), *out = make_memory(f, 4000);
 		struct philox_fill_desc fill = new_fill(kind, 0, 1000, in, out);
@@ -516,7 +523,7 @@ PROMISE(fill, p_outside_of_0_to_1_is_refused)
 		    {NAN, "nan"},        {INFINITY, "inf"}};
 	void *array = make_memory(f, 64);
 
-	for (size_t k = 6; k < N_KINDS; k++)
+	for (size_t k = FIRST_WITH_P; k < END_WITH_P; k++)
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 			struct philox_fill_desc fill =
 				new_fill(&kinds[k], 0, 4, array, array);
@@ -818,6 +825,8 @@ static enum philox_status by_name(const struct philox_pass *pass,
 	case PHILOX_DIST_NORMAL:
 		return philox_pass_normal(pass, 2, fill->dtype, fill->span, 0,
 					  1, out);
+	case PHILOX_DIST_SIGNS:
+		return philox_pass_signs(pass, 2, fill->dtype, fill->span, out);
 	case PHILOX_DIST_BERNOULLI:
 		return philox_pass_bernoulli(pass, 2, fill->dtype, fill->span,
 					     fill->p, out);

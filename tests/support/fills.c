@@ -29,6 +29,10 @@ const struct fill_name fill_names[] = {
 	 32},
 	{"rounding f16", PHILOX_DIST_STOCHASTIC_ROUND, PHILOX_DTYPE_F16, 4, 2,
 	 32},
+	{"signs f32", PHILOX_DIST_SIGNS, PHILOX_DTYPE_F32, 4, 4, 32},
+	{"signs bf16", PHILOX_DIST_SIGNS, PHILOX_DTYPE_BF16, 2, 2, 32},
+	{"signs f16", PHILOX_DIST_SIGNS, PHILOX_DTYPE_F16, 2, 2, 32},
+	{"signs u32", PHILOX_DIST_SIGNS, PHILOX_DTYPE_U32, 4, 4, 32},
 };
 
 const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);

@@ -82,6 +82,13 @@ static const struct part parts[] = {
 	 "  beside the maximum of the same bytes. On a CPU all but torch, with\n"
 	 "  --threads, run on one thread.\n",
 	 1, 0, 1, bench_rows, bench_rows_steps},
+	{"quantize", "tensors rounded to 8 and 4 bits",
+	 "  quantize/FORMAT/BITS: of bf16 to E4M3 or E5M2, with so many random bits\n"
+	 "  for each element (exact: 8, and more where they do not decide); mxfp8,\n"
+	 "  nvfp4: with scales of blocks. GB/s are of what is read and written, but\n"
+	 "  for scales. copy: of as many bytes. torch: to() of the same tensor, to\n"
+	 "  nearest, called from Python.\n",
+	 1, 0, 1, bench_quantize, bench_quantize_steps},
 	{"pool", "blocks of a pool, checkpoints, memory, launches",
 	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"
 	 "  without the two capture queries of that (whole: with them). Sizes are\n"

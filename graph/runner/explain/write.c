@@ -216,6 +216,7 @@ static void print_parameters(FILE *out, const struct text_step *step)
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:
 	case PHILOX_DIST_STOCHASTIC_ROUND:
+	case PHILOX_DIST_SIGNS:
 		break;
 	}
 	(void)n;

@@ -204,6 +204,31 @@ SIMD_F32(bernoulli, v_long)
 	y[1] = v_bernoulli_1(args, b);
 }
 
+/* The word's first bit flipped is the sign of 1. */
+SIMD_FN vf v_sign_1(vi w)
+{
+	return vf_from_bits(
+		vi_xor(vi_and(w, vi_set(0x80000000u)), vi_set(0xbf800000u)));
+}
+
+SIMD_F32(signs, v_long)
+{
+	(void)args;
+	y[0] = v_sign_1(a);
+	y[1] = v_sign_1(b);
+}
+
+/* 32 blocks make four words: one by one. */
+static void fill_signs_u32(const struct fill_args *args,
+			   struct philox_state state, uint64_t block,
+			   uint64_t chunks, const void *in, void *out)
+{
+	uint32_t *words = out;
+
+	for (uint64_t i = 0; i < chunks * V_CHUNK; i++)
+		block_signs_u32(args, state, block + i, in, words + 4 * i);
+}
+
 /* --- real numbers in f64 -------------------------------------------------- */
 
 SIMD_FN vd v_uniform_1_f64(const struct fill_args *args, vi w)

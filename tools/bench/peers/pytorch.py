@@ -12,6 +12,7 @@
 #   filtered ROWS VOCABULARY TIMES ok CALL WHOLE
 #   logprobs ROWS VOCABULARY TIMES ok CALL WHOLE
 #   penalised ROWS VOCABULARY TIMES ok CALL WHOLE
+#   convert FORMAT ELEMENTS TIMES  ok CALL WHOLE
 #
 # in nanoseconds of all repetitions, until the calls had returned and until the
 # work was done; or "error ..." and why. Lines of its own that begin otherwise
@@ -200,9 +201,20 @@ def penalised(rows, vocabulary, times):
     return clock.stop(False)
 
 
+def convert(name, elements, times):
+    kind = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}[name]
+    x, _ = array("bf16", 2 * int(elements))
+    out = torch.empty(x.numel(), dtype=kind, device=device)
+    clock = Clock()
+    clock.start()
+    for _ in range(int(times)):
+        out.copy_(x)
+    return clock.stop(True)
+
+
 QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens,
              "filtered": filtered, "logprobs": logprobs,
-             "penalised": penalised}
+             "penalised": penalised, "convert": convert}
 
 
 def answer(line):
