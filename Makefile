@@ -54,6 +54,8 @@ BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)
 ## OUT=BUILD/gpu    where `make gpu` reports; ROWS='probe bench-*': only those rows
 OUT  ?= $(BUILD)/gpu
 ROWS ?=
+## KERNELS='normal_* head_1'   of which kernels `make sass` tells; all if empty
+KERNELS ?=
 
 comma := ,
 WITH_CUDA  := $(filter-out 0,$(CUDA))
@@ -494,6 +496,13 @@ endif
 gpu: all $(PROBE) $(BLAS)
 	@$(SETTINGS) OUT='$(OUT)' ROWS='$(ROWS)' tests/gpu.sh
 
+## sass             instructions, registers and bounds of each kernel (CUDA builds)
+ifneq ($(filter sass,$(MAKECMDGOALS)),)
+$(if $(WITH_CUDA),,$(error make sass needs the CUDA toolkit: set CUDA_HOME))
+endif
+sass: $(filter %.cu.o,$(LIB_OBJS))
+	@$(SETTINGS) KERNELS='$(KERNELS)' tests/scripts/devices/ptx.sh --show
+
 ## matrix           all sequences of events against a model
 matrix: $(TOOL)
 	@$(TOOL) matrix
@@ -689,5 +698,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all ranks check test python python-jax simulated gpu matrix fuzz \
+.PHONY: all ranks check test python python-jax simulated gpu sass matrix fuzz \
 	fuzzers quality html install install-strip uninstall dist format clean help FORCE

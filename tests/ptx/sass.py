@@ -1,9 +1,16 @@
 """Reads machine code (SASS) of NVIDIA's GPUs, as cuobjdump -sass prints it.
 
 functions(lines) gives every kernel, with its architecture and instructions.
-main_loops(function) finds the loops that store most, and how many instructions
+main_loops(function, moved) finds the loops that do most of the work, with what
 a thread issues each time around one; loop_through(function, steps) the shortest
 loop that has instructions of some kinds.
+
+Which loops do most of the work: kernels treat whole units of 16 bytes in a loop
+of their own, several of them at a time, and have others for the ends of a row,
+for rows that are not aligned, and around all of these. So of all loops count
+those that have the widest store (or load: `moved`), of these the innermost,
+which have no other such loop between their ends, and of these again those which
+store most each time around. Two are left where one is for plain parameters.
 
 Nothing here knows what an instruction does, but for three things: a branch has
 a target, a store to global memory has a width, and what follows an
@@ -15,8 +22,21 @@ import re
 
 Instruction = collections.namedtuple("Instruction", "address guard op operands")
 Function = collections.namedtuple("Function", "name arch code")
-# One way round a loop: instructions issued, and bytes stored on the way
-Loop = collections.namedtuple("Loop", "start issued stored")
+
+
+class Loop(collections.namedtuple("Loop", "code")):
+    """The instructions of one way round a loop, from its start to its end."""
+    __slots__ = ()
+    start = property(lambda self: self.code[0].address)
+    end = property(lambda self: self.code[-1].address)
+    issued = property(lambda self: len(self.code))
+    stored = property(lambda self: sum(map(stored, self.code)))
+    loaded = property(lambda self: sum(map(loaded, self.code)))
+
+    def is_around(self, other):
+        return (self.start <= other.start and other.end <= self.end and
+                (self.start, self.end) != (other.start, other.end))
+
 
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)"
                   r"\s*([^;]*);")
@@ -118,7 +138,7 @@ def shortest(code, successors, start, end, steps=()):
             while at is not None:
                 path.append(at[0])
                 at = best[at]
-            return path
+            return path[::-1]
         for successor in successors[node] if node != end else []:
             cost = 10000 if base(code[successor]) == "CALL" else 1
             heapq.heappush(queue, (length + cost, place(successor, done), at))
@@ -138,8 +158,7 @@ def loops(function, steps=()):
                 continue
             path = shortest(function.code, successors, start, i, steps)
             if path:
-                yield Loop(function.code[start].address, len(path),
-                           sum(stored(function.code[n]) for n in path))
+                yield Loop(tuple(function.code[n] for n in path))
 
 
 def loop_through(function, steps):
@@ -148,9 +167,19 @@ def loop_through(function, steps):
                default=None)
 
 
-def main_loops(function):
-    """The loops that store most each time around, the shortest first."""
+def main_loops(function, moved=stored):
+    """Those that do most of the work, the shortest first; moved: by what."""
+    def widest(loop):
+        return max(map(moved, loop.code))
+
+    def all_of(loop):
+        return sum(map(moved, loop.code))
+
     found = list(loops(function))
-    most = max((loop.stored for loop in found), default=0)
-    return sorted((loop for loop in found if loop.stored == most and most),
+    width = max(map(widest, found), default=0)
+    wide = [loop for loop in found if widest(loop) == width and width]
+    inner = [loop for loop in wide
+             if not any(loop.is_around(other) for other in wide)]
+    most = max(map(all_of, inner), default=0)
+    return sorted((loop for loop in inner if all_of(loop) == most),
                   key=lambda loop: loop.issued)

@@ -5,6 +5,8 @@
 # build's objects.
 #
 #   tests/scripts/devices/ptx.sh --update    notes what the kernels take now
+#   tests/scripts/devices/ptx.sh --show      prints it, and the rates that it
+#                                            allows: make sass
 #
 # A version of nvcc that the table does not know is skipped: build with it and
 # with all its GPUs, look at what differs from the version before, and --update.
@@ -17,12 +19,19 @@ table=tests/ptx/sizes.txt
 
 # --- the rules themselves -----------------------------------------------------
 
-check "PTX that may round otherwise is refused" "$python" tests/ptx/test_ptx.py
-check "the shortest way round a loop is counted" "$python" tests/ptx/test_sass.py
+if [ $# -eq 0 ]; then
+	check "PTX that may round otherwise is refused" \
+		"$python" tests/ptx/test_ptx.py
+	check "the shortest way round a loop is counted" \
+		"$python" tests/ptx/test_sass.py
+	check "instructions are counted by pipe, and what is worse is refused" \
+		"$python" tests/ptx/test_sizes.py
+fi
 
 # --- PTX ----------------------------------------------------------------------
 
 if [ "$CUDA" = 0 ]; then
+	[ $# -eq 0 ] || { echo "no CUDA toolkit: set CUDA_HOME" >&2 && exit 1; }
 	for what in "PTX rounds every number once" \
 		"machine code that approximates is refused" \
 		"machine code has no approximations" \
@@ -46,22 +55,33 @@ print(*sorted(f for p in sys.path
 	done
 }
 
+get="pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
 CUOBJDUMP=${CUOBJDUMP:-$(find_disassembler)}
 DUMPS=$WORK
 export CUOBJDUMP DUMPS
 kernels="lib/kernels/cuda/cuda.cu lib/kernels/cuda/heads.cu lib/rows/cuda.cu
 	lib/sample/best.cu lib/sample/filter.cu lib/accept/accept.cu
 	lib/split/split.cu lib/quantize/cuda.cu lib/quantize/large.cu"
+# The rules for PTX are not for condition.cu, which has no numbers
 # shellcheck disable=SC2086 # a build's folder has no blanks, make sees to it
 objects=$(printf "$BUILD/%s.o " $kernels)
+all_objects="$objects $BUILD/lib/kernels/cuda/condition.cu.o"
 version=$("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\)$/\1/p')
 
+case ${1-} in
+--update | --show)
+	[ -n "$CUOBJDUMP" ] || { echo "no cuobjdump: $get" >&2 && exit 1; }
+	;;
+esac
 # shellcheck disable=SC2086
 case ${1-} in
 --update)
-	[ -n "$CUOBJDUMP" ] || { echo "no cuobjdump" >&2 && exit 1; }
-	"$python" tests/ptx/check.py update "$version" $objects &&
+	"$python" tests/ptx/check.py update "$version" $all_objects &&
 		git --no-pager diff --stat "$table"
+	exit
+	;;
+--show)
+	"$python" tests/ptx/check.py show "$version" $all_objects
 	exit
 	;;
 esac
@@ -90,7 +110,7 @@ if [ -z "$CUOBJDUMP" ]; then
 	for what in "machine code that approximates is refused" \
 		"machine code has no approximations" \
 		"no kernel takes more than it did"; do
-		skip "$what" "no cuobjdump: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
+		skip "$what" "no cuobjdump: $get"
 	done
 	finish
 fi
@@ -159,5 +179,5 @@ if ! grep -q "^$version " "$table"; then
 fi
 # shellcheck disable=SC2086
 check "no kernel takes more than it did: $archs" \
-	"$python" tests/ptx/check.py sizes "$version" $objects
+	"$python" tests/ptx/check.py sizes "$version" $all_objects
 finish
