@@ -259,7 +259,7 @@ show_questions()
 show_figures()
 {
 	grep '^{' "$row" >>"$out/bench.json"
-	"$python" tests/gpu/bench_tables.py "$row" 2>"$WORK/err" ||
+	"$python" tests/gpu/bench_tables.py "$row" "$nvcc_version" 2>"$WORK/err" ||
 		sed 's/^/    /' "$row"
 }
 
@@ -435,6 +435,8 @@ if [ -n "$simulated" ]; then
 	quick=--quick
 fi
 mkdir -p "$out" || exit 1
+nvcc_version=$("$CUDA_HOME/bin/nvcc" --version 2>"$WORK/err" |
+	sed -n 's/.*, V\([0-9.]*\)$/\1/p')
 find_sanitizer
 show_curand
 export PHILOX_PEERS="${PHILOX_PEERS:-$BUILD/peers}"

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Tables for BENCHMARKS.md of the JSON lines of `philox bench --json`.
 
-    bench_tables.py FILE
+    bench_tables.py FILE [NVCC [SIZES]]
 
 Lines that are no JSON objects are passed over, except that a run without any
 figure is an error: its output is shown as it is. Fills have a row for each kind
 and a column for each size; a peer's column is its figure and, in brackets, ours
 divided by it, at the size that its heading names. All others have a row for
-each figure.
+each figure. On a GPU that is known they have a column of bounds (bounds.py): by
+the counts of that version of nvcc, which SIZES has (tests/ptx/sizes.txt).
 """
 import json
 import sys
+
+import bounds
+from bounds import bytes_of
 
 
 def read(path):
@@ -22,7 +26,7 @@ def read(path):
             continue
         if isinstance(row, dict) and "name" in row:
             rows.append(row)
-    return [row for row in rows if row["name"] != "machine"]
+    return rows
 
 
 def short(value):
@@ -54,11 +58,6 @@ def in_order(items):
     return list(dict.fromkeys(items))
 
 
-def bytes_of(size):
-    number = size.rstrip("KMGiB")
-    return int(number) << {"K": 10, "M": 20, "G": 30}.get(size[len(number) :][:1], 0)
-
-
 def fill_cell(rows, kind, size, peer):
     for row in rows:
         if (row["kind"], row["size"], row["peer"]) == (kind, size, peer):
@@ -67,7 +66,15 @@ def fill_cell(rows, kind, size, peer):
     return ""
 
 
-def print_fills(rows):
+def bound_cells(rows, kinds, size, limits):
+    """The column of bounds, at one size: nothing if there is no bound."""
+    found = {row["kind"]: limits.find(row) for row in rows if row["size"] == size}
+    if not any(found.values()):
+        return [], [[] for _ in kinds]
+    return [f"bound, {size}"], [[bounds.cell(found.get(kind))] for kind in kinds]
+
+
+def print_fills(rows, limits):
     """Each row's name is fill/KIND/DTYPE/SIZE."""
     for row in rows:
         _, kind, dtype, row["size"] = row["name"].split("/")
@@ -81,20 +88,24 @@ def print_fills(rows):
         if any(fill_cell(rows, kind, size, peer) for kind in kinds)
     ]
     ours = {(row["kind"], row["size"]): row["value"] for row in rows}
+    head, cells = bound_cells(rows, kinds, sizes[-1], limits)
     print_table(
-        ["GB/s"] + sizes + [f"{peer}, {size}" for peer, size in columns],
+        ["GB/s"] + sizes + head + [f"{peer}, {size}" for peer, size in columns],
         [
             [kind]
             + [short(ours.get((kind, size))) for size in sizes]
+            + cell
             + [fill_cell(rows, kind, size, peer) for peer, size in columns]
-            for kind in kinds
+            for kind, cell in zip(kinds, cells)
         ],
     )
 
 
-def print_others(rows):
+def print_others(rows, limits):
+    found = [limits.find(row) for row in rows]
+    bounded = any(found)
     print_table(
-        ["what", "philox", "compared with", "ratio"],
+        ["what", "philox", "compared with", "ratio"] + ["bound"] * bounded,
         [
             [
                 row["name"],
@@ -104,7 +115,8 @@ def print_others(rows):
                 else "",
                 short(row["ratio"]),
             ]
-            for row in rows
+            + [bounds.cell(bound, " GB/s")] * bounded
+            for row, bound in zip(rows, found)
         ],
     )
 
@@ -119,17 +131,22 @@ def print_notes(rows):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3, 4):
         sys.exit(__doc__)
     rows = read(sys.argv[1])
+    machine = next((row for row in rows if row["name"] == "machine"), {})
+    rows = [row for row in rows if row["name"] != "machine"]
     if not rows:
         sys.exit("no figures")
+    limits = bounds.Bounds(machine, *sys.argv[2:])
     fills = [row for row in rows if row["name"].startswith("fill/")]
     others = [row for row in rows if not row["name"].startswith("fill/")]
     if fills:
-        print_fills(fills)
+        print_fills(fills, limits)
     if others:
-        print_others(others)
+        print_others(others, limits)
+    for line in limits.summary():
+        print(f"- {line}")
     print_notes(rows)
 
 

@@ -211,6 +211,104 @@ tables()
 		[ "$(wc -l <"$WORK/out/bench.json")" = 8 ]
 }
 
+# Bounds that were calculated by hand: 16 bytes x 132 x 1.98 GHz are 4181.76 GB
+# in a clock of an H200's multiprocessors, which issue 128 instructions in it
+cat >"$WORK/sizes" <<'END_OF_SIZES'
+# issue alu fma imad wide half f64 xu lsu uniform other
+9.9.9 sm_90 bits_u32 40 16x4/- 16x4/- 1000,0,0,0,0,0,0,0,0,0,0
+10.0.1 sm_90 normal_f32 48 16x4/- 16x4/- 150,52,70,19,19,0,0,2,1,5,0
+10.0.1 sm_80 normal_f32 48 16x4/- 16x4/- 900,52,70,19,19,0,0,2,1,5,0
+10.0.1 sm_90 bits_u32 40 16x4/- 16x4/- 50,22,0,22,19,0,0,0,1,4,0
+10.0.1 sm_90 uniform_f32 40 16x4/- 16x4/- 58,30,4,21,19,0,0,0,1,1,0 900,90,4,21,19,0,0,0,1,1,0
+10.0.1 sm_90 round_bf16 40 16x2/16x4 16x2/16x4 100,22,0,22,19,0,0,0,3,4,0
+10.0.1 sm_90 kernel_rows_uniform_f32 40 16x1/- 16x1/- 128,30,4,22,20,0,0,0,1,1,0
+10.0.1 sm_90 kernel_sample_f32 40 -/16x1 -/16x1 256,40,0,38,19,0,0,0,1,1,0
+END_OF_SIZES
+cat >"$WORK/measured" <<'END_OF_FIGURES'
+{"name":"machine","value":null,"device":"cuda:0","description":"NVIDIA H200, compute capability 9.0, 139.8 GiB"}
+{"name":"fill/normal/f32/1GiB","value":2000,"unit":"GB/s","peer":"memset","peer_value":4000,"ratio":0.5}
+{"name":"fill/normal/f32/256MiB","value":1500,"unit":"GB/s","peer":"memset","peer_value":3000,"ratio":0.5}
+{"name":"fill/bits/u32/1GiB","value":4900,"unit":"GB/s","peer":null,"peer_value":null,"ratio":null}
+{"name":"fill/uniform/f32/1GiB","value":4000,"unit":"GB/s","peer":null,"peer_value":null,"ratio":null}
+{"name":"fill/rounding/bf16/1GiB","value":1200,"unit":"GB/s","peer":null,"peer_value":null,"ratio":null}
+{"name":"fill/gumbel/f32/1GiB","value":1200,"unit":"GB/s","peer":null,"peer_value":null,"ratio":null}
+{"name":"rows/draw/4096x1000","value":10000,"unit":"ns","peer":null,"peer_value":null,"ratio":null}
+{"name":"rows/draw/4096x1","value":10000,"unit":"ns","peer":null,"peer_value":null,"ratio":null}
+{"name":"rows/token/64x128256","value":10000,"unit":"ns","peer":null,"peer_value":null,"ratio":null}
+{"name":"rows/token/1x128256","value":10000,"unit":"ns","peer":null,"peer_value":null,"ratio":null}
+END_OF_FIGURES
+cat >"$WORK/bounded" <<'END_OF_TABLES'
+| GB/s | 256MiB | 1GiB | bound, 1GiB | memset, 256MiB | memset, 1GiB |
+|---|---|---|---|---|---|
+| normal f32 | 1,500 | 2,000 | 3,568 issue (0.56) | 3,000 (0.5) | 4,000 (0.5) |
+| bits u32 |  | 4,900 | 4,800 memory (1.02) |  |  |
+| uniform f32 |  | 4,000 | 4,800 memory (0.83) |  |  |
+| rounding bf16 |  | 1,200 | 1,600 memory (0.75) |  |  |
+| gumbel f32 |  | 1,200 |  |  |  |
+
+| what | philox | compared with | ratio | bound |
+|---|---|---|---|---|
+| rows/draw/4096x1000 | 10 us |  |  | 4,182 GB/s issue (0.39) |
+| rows/draw/4096x1 | 10 us |  |  |  |
+| rows/token/64x128256 | 10 us |  |  | 2,091 GB/s issue (1.57) |
+| rows/token/1x128256 | 10 us |  |  |  |
+
+- bounds: by calculation, of H200, from the code that nvcc 10.0.1 makes (tests/ptx); in brackets what was measured, as a fraction
+- past its bound, so that a count or a figure of the GPU is wrong: rows/token/64x128256 1.57, bits/u32/1GiB 1.02
+- furthest below 0.8 of their bounds: rows/draw/4096x1000 0.39, normal/f32/1GiB 0.56, rounding/bf16/1GiB 0.75
+END_OF_TABLES
+
+# bench_tables VERSION [FILE]: by those sizes
+bench_tables()
+{
+	python3 tests/gpu/bench_tables.py "${2:-$WORK/measured}" "$1" "$WORK/sizes"
+}
+
+bounds()
+{
+	bench_tables 10.0.1 >"$WORK/seen" && diff "$WORK/bounded" "$WORK/seen"
+}
+
+# The newest counts, which are not those that come last in the alphabet
+bounds_of_another_nvcc()
+{
+	bench_tables 10.7.7 >"$WORK/seen" && cat "$WORK/seen" &&
+		grep -v '^- nvcc' "$WORK/seen" | diff "$WORK/bounded" - &&
+		grep -x -- '- nvcc 10.7.7 is not in tests/ptx/sizes.txt: bounds are by the counts of 10.0.1' "$WORK/seen"
+}
+
+# What has a bound in caches is not bounded by the memory: 22 + 19 turns of 64
+bounds_in_caches()
+{
+	sed 's/1GiB/1MiB/; /256MiB/d' "$WORK/measured" >"$WORK/small"
+	bench_tables 10.0.1 "$WORK/small" >"$WORK/seen" && cat "$WORK/seen" &&
+		grep -F '| bits u32 | 4,900 | 6,528 IMAD (0.75) |' "$WORK/seen"
+}
+
+no_bounds()
+{
+	sed 's/NVIDIA H200/NVIDIA H200 NVL/' "$WORK/measured" >"$WORK/other"
+	bench_tables 10.0.1 "$WORK/other" >"$WORK/seen" && cat "$WORK/seen" &&
+		grep -x -- '- no bounds: NVIDIA H200 NVL is not in tests/ptx/gpus.txt' \
+			"$WORK/seen" && ! grep '| bound' "$WORK/seen" &&
+		sed 's/cuda:0/host/' "$WORK/measured" >"$WORK/other" &&
+		bench_tables 10.0.1 "$WORK/other" >"$WORK/seen" &&
+		! grep bound "$WORK/seen"
+}
+
+# By the counts of this tree, whatever they are
+bounds_in_the_report()
+{
+	mv "$WORK/figures" "$WORK/kept"
+	cp "$WORK/measured" "$WORK/figures"
+	gpu ROWS=bench-fill
+	status=$?
+	mv "$WORK/kept" "$WORK/figures"
+	[ $status -eq 0 ] && section bench-fill >"$WORK/section" &&
+		grep -E '^\| normal f32 \| 1,500 \| 2,000 \| [0-9,]+ [A-Za-z0-9]+ \([0-9.]+\) \|' "$WORK/section" &&
+		grep -E '^- bounds: by calculation, of H200, from the code that nvcc [0-9.]+ makes' "$WORK/section"
+}
+
 # Without figures, or without Python, what was printed stands there
 no_tables()
 {
@@ -250,6 +348,11 @@ check "MINUTES that are no number are refused" wrong_number MINUTES
 check "what is missing is said by name" by_name
 check "compute-sanitizer's four tools run, and count" sanitizes
 check "figures become tables" tables
+check "bounds stand beside figures of a GPU" bounds
+check "a version of nvcc without counts is told" bounds_of_another_nvcc
+check "arrays that caches may hold have no bound by memory" bounds_in_caches
+check "a GPU without figures of its own is told by name" no_bounds
+check "the report has bounds by the counts of this tree" bounds_in_the_report
 check "figures that are none are shown as they are" no_tables
 check "without a GPU nothing runs" no_gpu
 check "a build without CUDA refuses" refuses_without_toolkit
