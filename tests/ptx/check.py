@@ -5,7 +5,9 @@
     check.py sizes NVCC OBJECT...      registers, widths of stores and loads,
                                        and instructions by pipe, against
                                        tests/ptx/sizes.txt
-    check.py update NVCC OBJECT...     writes those into the table
+    check.py update NVCC OBJECT...     writes those into the table, and their
+                                       bounds into BENCHMARKS.md
+    check.py report                    whether BENCHMARKS.md has those bounds
     check.py show NVCC OBJECT...       prints those, and the bounds they set, of
                                        the kernels that fit $KERNELS, or of all
     check.py archs OBJECT...           which architectures the objects hold
@@ -27,6 +29,7 @@ import sys
 
 import objects
 import ptx
+import report
 import show
 import sizes
 
@@ -107,12 +110,21 @@ def archs(paths):
     return []
 
 
-WITH_VERSION = {"sizes": sizes.check, "update": sizes.update, "show": show.show}
+def update(version, paths):
+    faults = sizes.update(version, paths)
+    if not faults:
+        report.update()
+    return faults
+
+
+WITH_VERSION = {"sizes": sizes.check, "update": update, "show": show.show}
 WITHOUT = {"ptx": check_ptx, "code": check_code, "archs": archs}
 
 
 def main(command, *arguments):
-    if command in WITH_VERSION:
+    if command == "report":
+        faults = report.check()
+    elif command in WITH_VERSION:
         version, *paths = arguments
         faults = WITH_VERSION[command](version, paths)
     else:
@@ -122,6 +134,8 @@ def main(command, *arguments):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] not in {**WITH_VERSION, **WITHOUT}:
+    known = sys.argv[1:2] == ["report"] or (
+        len(sys.argv) > 2 and sys.argv[1] in {**WITH_VERSION, **WITHOUT})
+    if not known:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

@@ -9,6 +9,7 @@ import tempfile
 from fractions import Fraction
 
 import pipes
+import report
 import sass
 import show
 import sizes
@@ -269,6 +270,29 @@ def test_show():
     assert chosen == [True, True, False, False]
     os.environ["KERNELS"] = ""
     assert show.is_chosen("anything")
+
+
+# --- BENCHMARKS.md ------------------------------------------------------------
+
+def test_report():
+    """The table is made anew, by the newest version; what was measured stays."""
+    size = measure(only("sm_90", "mixed"))[VERSION, "sm_90", "mixed"]
+    old = size._replace(registers=99)
+    table = {("9.0", "sm_90", "mixed"): old, ("10.0", "sm_90", "mixed"): size,
+             ("10.0", "sm_80", "mixed"): old,
+             ("10.0", "sm_90", "head_1"): size._replace(loop="-"),
+             ("10.0", "sm_90", "another"): size}
+    text = ("above\n\n| kernel, nvcc 9.0, sm_90 | x | measured |\n|---|---|---|\n"
+            "| mixed | | 1,200 (0.9) |\n| gone | | 7 |\n\nbelow\n")
+    counts = "20 | 21 | 5 | 3 | 3 | 3 | 1 | 3 | 2 | 2,400 memory"
+    made = report.rewrite(text, table)
+    assert made == (
+        "above\n\n| kernel, nvcc 10.0, sm_90 | registers | issue | alu | fma | imad"
+        " | wide | f64 | xu | lsu | H200, GB/s at most | measured |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+        f"| another | {counts} | |\n| mixed | {counts} | 1,200 (0.50) |\n\n"
+        "below\n"), made
+    assert report.rewrite(made, table) == made
 
 
 def main():
