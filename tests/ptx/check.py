@@ -28,6 +28,7 @@ import re
 import sys
 
 import objects
+import pipes
 import ptx
 import report
 import show
@@ -121,14 +122,20 @@ WITH_VERSION = {"sizes": sizes.check, "update": update, "show": show.show}
 WITHOUT = {"ptx": check_ptx, "code": check_code, "archs": archs}
 
 
-def main(command, *arguments):
+def run(command, *arguments):
     if command == "report":
-        faults = report.check()
-    elif command in WITH_VERSION:
+        return report.check()
+    if command in WITH_VERSION:
         version, *paths = arguments
-        faults = WITH_VERSION[command](version, paths)
-    else:
-        faults = WITHOUT[command](arguments)
+        return WITH_VERSION[command](version, paths)
+    return WITHOUT[command](arguments)
+
+
+def main(*arguments):
+    try:
+        faults = run(*arguments)
+    except (pipes.UnknownOpcode, sizes.NoMainLoop) as error:
+        faults = [str(error)]
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
 

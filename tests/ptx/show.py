@@ -51,11 +51,8 @@ def print_aligned(head, rows):
 
 
 def show(version, paths):
-    try:
-        found = {key: size for key, size in sizes.measure(version, paths).items()
-                 if is_chosen(key[2])}
-    except (ValueError, pipes.UnknownOpcode) as error:
-        return [str(error)]
+    found = {key: size for key, size in sizes.measure(version, paths).items()
+             if is_chosen(key[2])}
     if not found:
         return [f"no kernel fits KERNELS={os.environ.get('KERNELS', '')}"]
     print(EXPLAINED)

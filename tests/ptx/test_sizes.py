@@ -92,7 +92,7 @@ def test_unknown():
         assert False, "an unknown opcode was counted"
     try:
         measure(only("sm_90", "simple").replace("BRA 0xa0", "BRA 0x120"))
-    except ValueError as error:
+    except sizes.NoMainLoop as error:
         assert "no main loop" in str(error)
     else:
         assert False, "a fill without a loop was counted"
