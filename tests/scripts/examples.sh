@@ -108,6 +108,9 @@ c_examples()
 		"$1" -std=c11 examples/adamw.c -lm
 	check "fused.c ($1)" builds_and_says fused dx "$1" -std=c11 \
 		examples/fused.c examples/fused_dropout_host.c
+	check "quantize: its kernel and the library ($1)" builds_and_says \
+		quantize "the same bits" "$1" -std=c11 \
+		examples/quantize/main.c examples/quantize/kernel_host.c -lm
 }
 
 # --- C++ ----------------------------------------------------------------------
@@ -316,6 +319,18 @@ cuda_fused()
 			-lcudart_static -lstdc++ -lpthread -ldl -lrt
 }
 
+cuda_quantize()
+{
+	"$CUDA_HOME/bin/nvcc" -std=c++17 -arch=sm_80 -Werror all-warnings -ccbin g++ \
+		-I"$prefix/include" -c -o "$WORK/quantize.o" \
+		examples/quantize/kernel.cu &&
+		builds_and_says quantize_cuda "the same bits" "$CC" -std=c11 \
+			-DWITH_CUDA examples/quantize/main.c \
+			examples/quantize/kernel_host.c "$WORK/quantize.o" -lm \
+			-L"$CUDA_HOME/lib64" -lcudart_static -lstdc++ \
+			-lpthread -ldl -lrt
+}
+
 # Its kernel is compiled by NVRTC; without a driver the loader needs a stub
 compiles_at_run_time()
 {
@@ -362,6 +377,7 @@ compiles_with_cuda12()
 cuda_examples()
 {
 	check "fused.c with fused_dropout.cu" cuda_fused
+	check "quantize with kernel.cu" cuda_quantize
 	check "own_capture_cuda.c" own_capture_cuda
 	if [ -e "$CUDA_HOME/include/nvrtc.h" ] &&
 		[ -e "$CUDA_HOME/lib64/stubs/libcuda.so" ]; then
