@@ -241,13 +241,22 @@ void train_body_update(struct train_model *model)
 	const struct train_rates *rates = value_of(model);
 	const float *parts[TRAIN_SLOTS];
 	float *mean = take_of_run(model, bytes, "mean gradient");
+	struct train_adamw args;
 
 	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
 		parts[slot] = input_of(model, UPDATE_GRADIENTS + slot, NULL);
 	train_reduce_gradients(model, floats, parts, mean);
-	train_launch(model, model->stream, adamw, floats,
-		     .parameters = parameters, .gradient = mean, .first = first,
-		     .second = second, .clock = clock, .rates_at = rates);
+	args = (struct train_adamw){.parameters = parameters,
+				    .gradient = mean,
+				    .first = first,
+				    .second = second,
+				    .clock = clock,
+				    .rates_at = rates};
+	if (model->rounded)
+		train_update_rounded(model, (int)model->runner->layer, args);
+	else
+		train_put(model, model->stream, TRAIN_adamw, &args,
+			  sizeof(args), floats);
 	give_back(model, mean);
 }
 

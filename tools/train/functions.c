@@ -327,6 +327,8 @@ void train_make_call(struct train_model *model, struct train_call *call)
 	made.n_params = d->n_values;
 	made.passes = &call->use;
 	made.n_passes = d->n_uses;
+	if (call->function == TRAIN_CALL_UPDATE && model->rounded)
+		made.n_passes = 1;
 	made.outputs = call->outputs;
 	made.n_outputs = d->n_outputs;
 	model->runner->layer = call->layer;

@@ -129,6 +129,8 @@ static void write_options(struct json *json, const struct train_model *model)
 		json_bool(json, "loop", 1);
 	if (options->runner)
 		json_bool(json, "runner", 1);
+	if (options->weights == TRAIN_WEIGHTS_BF16)
+		json_string(json, "weights", "bf16");
 	if (options->pool_given) {
 		json_string(json, "pool", options->pool_given);
 		json_unsigned(json, "bytes_without_pool", model->arrays_size);
@@ -157,6 +159,9 @@ static void write_verdict(struct json *json, const struct train_model *model,
 		json_string(json, "not_replayed",
 			    verdict->not_replayed->not_replayed);
 	json_number(json, "last_tenth_loss", verdict->last_tenth);
+	if (verdict->masters)
+		json_number(json, "masters_last_tenth_loss",
+			    verdict->masters_last_tenth);
 	json_bool(json, "learned", verdict->learned);
 	if (model->options->naive) {
 		json_unsigned(json, "distinct_eager", verdict->distinct[0]);

@@ -44,6 +44,11 @@ static const char usage[] =
 	"                 OUT, which philox inspect sums up and draws\n"
 	"  --only RUN     one of them: eager, captured, recomputed, out-of-order,\n"
 	"                 looped, runner; as for journals to compare\n"
+	"  --weights W    f32, bf16; what the weights are kept in (default f32).\n"
+	"                 With bf16 there are no masters in f32, the moments of AdamW\n"
+	"                 have 8 bits, and all of it is rounded stochastically. The\n"
+	"                 runs must agree, too. One more, captured, has f32 masters:\n"
+	"                 its losses are printed beside theirs\n"
 	"  --pool KIND    its segments: plain, expandable; the arrays of a step,\n"
 	"                 activations and gradients, are blocks of a pool; the bits\n"
 	"                 are the same as without\n"
@@ -93,6 +98,10 @@ static int check_runs(const struct train_options *options)
 {
 	const char *other = chooses_runs(options);
 
+	if (options->weights == TRAIN_WEIGHTS_BF16 && other)
+		return complain_value("train", "weights",
+				      options->weights_given,
+				      "not together with --%s", other);
 	if (options->only_given && other)
 		return complain_value("train", "only", options->only_given,
 				      "not together with --%s", other);
@@ -141,6 +150,9 @@ static const char *const pools[] = {[TRAIN_POOL_PLAIN] = "plain",
 				    [TRAIN_POOL_EXPANDABLE] = "expandable",
 				    NULL};
 
+static const char *const weights[] = {
+	[TRAIN_WEIGHTS_F32] = "f32", [TRAIN_WEIGHTS_BF16] = "bf16", NULL};
+
 static int read_line(int argc, char **argv, struct train_options *options)
 {
 	const struct tool_option known[] = {
@@ -161,6 +173,8 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		 .given = &options->only_given},
 		{"pool", TAKES_NAME, .to = &options->pool, .names = pools,
 		 .given = &options->pool_given},
+		{"weights", TAKES_NAME, .to = &options->weights,
+		 .names = weights, .given = &options->weights_given},
 		{"loop", TAKES_NOTHING, .to = &options->loop},
 		{"runner", TAKES_NOTHING, .to = &options->runner},
 		{"snapshot", TAKES_TEXT, .to = &options->snapshot},

@@ -60,6 +60,9 @@ void train_report_begin(const struct train_model *model)
 		printf(", %" PRIu64 " extra operator%s", options->ops,
 		       plural(options->ops));
 	printf("\n");
+	if (options->weights == TRAIN_WEIGHTS_BF16)
+		printf("weights   bf16, moments E4M3 and E5M2 with MX scales, all "
+		       "rounded stochastically\n");
 	printf("device    %s: %s\n", philox_device_name(model->device),
 	       philox_device_description(model->device));
 	if (model->backend->products)
@@ -117,23 +120,31 @@ unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS])
 	return n;
 }
 
-/* A row of some of the losses, below the steps' numbers. */
-static void print_losses_of(const struct train_result *result,
+/* A row of some of the losses. */
+static void print_losses_of(const struct train_result *result, const char *name,
 			    const uint64_t *shown, unsigned n, int label,
 			    int column)
 {
-	printf("%-*s", label, "step");
-	for (unsigned i = 0; i < n; i++)
-		printf(" %*" PRIu64, column, shown[i]);
-	printf("\n%-*s", label, "loss, in nats");
+	printf("%-*s", label, name);
 	for (unsigned i = 0; i < n; i++)
 		printf(" %*.3f", column, train_step_loss(result, shown[i] - 1));
 	printf("\n");
 }
 
-/* As many in a row as the terminal has room for. */
+/* The steps' numbers. */
+static void print_steps(const uint64_t *shown, unsigned n, int label,
+			int column)
+{
+	printf("%-*s", label, "step");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %*" PRIu64, column, shown[i]);
+	printf("\n");
+}
+
+/* As many in a row as the terminal has room for; `masters` may be NULL. */
 static void print_losses(const struct train_model *model,
-			 const struct train_result *result)
+			 const struct train_result *result,
+			 const struct train_result *masters)
 {
 	unsigned width = terminal_width(STDOUT_FILENO);
 	uint64_t shown[TRAIN_LOSS_STEPS];
@@ -146,9 +157,16 @@ static void print_losses(const struct train_model *model,
 	if (width)
 		room = (width - (unsigned)label) / ((unsigned)column + 1);
 	room = room ? room : 1;
-	for (unsigned i = 0; i < n; i += room)
-		print_losses_of(result, shown + i, n - i < room ? n - i : room,
-				label, column);
+	for (unsigned i = 0; i < n; i += room) {
+		const unsigned some = n - i < room ? n - i : room;
+
+		print_steps(shown + i, some, label, column);
+		print_losses_of(result, "loss, in nats", shown + i, some, label,
+				column);
+		if (masters)
+			print_losses_of(masters, "of f32 masters", shown + i,
+					some, label, column);
+	}
 }
 
 static void print_verdict(const char *what, const char *verdict,
@@ -207,6 +225,17 @@ static void print_learned(const struct train_model *model,
 	       "unigram entropy %.4f (at most %.1f)\n",
 	       "learned", verdict->learned ? "yes" : "no", verdict->last_tenth,
 	       verdict->last_tenth / entropy, entropy, TRAIN_LEARNED);
+}
+
+static void print_masters(const struct train_verdict *verdict)
+{
+	if (!verdict->masters)
+		return;
+	printf("%-22s %.4f nats in the last tenth, beside %.4f with masters of "
+	       "f32: %+.4f\n",
+	       "weights of bf16", verdict->last_tenth,
+	       verdict->masters_last_tenth,
+	       verdict->last_tenth - verdict->masters_last_tenth);
 }
 
 size_t train_mask_bytes(void)
@@ -296,9 +325,10 @@ void train_report(const struct train_model *model,
 	size_t masks = train_mask_bytes();
 
 	print_runs(results, n);
-	print_losses(model, &results[0]);
+	print_losses(model, &results[0], verdict->masters);
 	print_agreement(results, verdict);
 	print_learned(model, verdict);
+	print_masters(verdict);
 	printf("%-22s %zu bytes per step, %.1f MB per run (one byte per "
 	       "element)\n",
 	       "masks not stored", masks,
@@ -322,7 +352,7 @@ void train_report_only(const struct train_model *model,
 		       const struct train_verdict *verdict)
 {
 	print_runs(result, 1);
-	print_losses(model, result);
+	print_losses(model, result, NULL);
 	if (!verdict->agree)
 		print_difference(result, verdict);
 	print_learned(model, verdict);
@@ -388,7 +418,7 @@ void train_report_resumed(const struct train_model *model,
 	const struct train_options *options = model->options;
 
 	print_runs(result, 1);
-	print_losses(model, result);
+	print_losses(model, result, NULL);
 	printf("%-22s %s, in the middle of step %" PRIu64 " of %" PRIu64
 	       ", with %zu forwards of a layer pending\n",
 	       "resumed", options->resume, model->saved->step, options->steps,

@@ -16,24 +16,10 @@ static struct philox_call_input text_of(const struct train_model *model)
 	return train_memory(model->symbols, model->text->size);
 }
 
-/* A part of the parameters, or of what is laid out like them. */
-struct set {
-	size_t offset, floats;
-};
-
-static struct set set_of(const struct train_model *model, int set)
-{
-	const struct train_weights *w = &model->weights[set];
-
-	if (set == TRAIN_DEPTH)
-		return (struct set){0, model->n_embedding};
-	return (struct set){w->weight, (w->rows + 1) * w->columns};
-}
-
 static struct philox_call_input part_of(const struct train_model *model,
 					float *array, int set)
 {
-	struct set part = set_of(model, set);
+	struct train_part part = train_part_of(model, set);
 
 	return train_memory(array + part.offset, part.floats * sizeof(float));
 }
@@ -186,8 +172,10 @@ static void backward_slot(struct train_model *model, unsigned slot,
 static void call_update(struct train_model *model, int set)
 {
 	static const struct train_rates rates = {TRAIN_RATE, TRAIN_DECAY};
+	const enum train_layer layer = (enum train_layer)set;
 	struct train_slot_outputs *slots = model->runner->slots;
 	struct train_call call = {.function = TRAIN_CALL_UPDATE,
+				  .layer = model->rounded ? layer : TRAIN_INPUT,
 				  .value = {&rates, sizeof(rates)}};
 
 	call.inputs[UPDATE_PARAMETERS] = part_of(model, model->parameters, set);
@@ -225,7 +213,7 @@ static void keep_gradients(struct train_model *model,
 			   struct philox_output gradients[TRAIN_SETS])
 {
 	for (int set = 0; set < TRAIN_SETS; set++) {
-		struct set part = set_of(model, set);
+		struct train_part part = train_part_of(model, set);
 
 		train_copy(model, model->spare_gradient + part.offset,
 			   gradients[set].address, part.floats * sizeof(float));
@@ -237,7 +225,7 @@ static void same_gradients(struct train_model *model,
 			   const struct philox_output gradients[TRAIN_SETS])
 {
 	for (int set = 0; set < TRAIN_SETS; set++) {
-		struct set part = set_of(model, set);
+		struct train_part part = train_part_of(model, set);
 		const float *kept = model->spare_gradient + part.offset;
 
 		train_launch(model, model->stream, compare, part.floats,

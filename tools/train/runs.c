@@ -30,6 +30,7 @@ struct schedule {
 	void (*prepare)(struct run *run); /* captures, or NULL */
 	void (*step)(struct run *run);
 	int own_pool; /* arrays of a step come from a pool of its own */
+	int masters;  /* weights are kept in f32, whatever the options say */
 };
 
 /* --- captured parts ------------------------------------------------------- */
@@ -297,6 +298,10 @@ static const struct schedule schedules[] = {
 			  .prepare = prepare_runner,
 			  .step = step_runner,
 			  .own_pool = 1},
+	[TRAIN_MASTERS] = {.name = "f32 masters",
+			   .prepare = prepare_captured,
+			   .step = step_captured,
+			   .masters = 1},
 	[TRAIN_NAIVE] = {
 		.name = "naive", .prepare = prepare_naive, .step = step_naive}};
 
@@ -353,6 +358,8 @@ static struct run begin_run(struct train_model *model,
 
 	result->name = how->name;
 	model->shared = 0;
+	model->rounded =
+		model->options->weights == TRAIN_WEIGHTS_BF16 && !how->masters;
 	memset(model->tickets, 0, sizeof(model->tickets));
 	train_model_start(model);
 	if (!how->own_pool)

@@ -2,9 +2,10 @@
  * tools/train/train.c - `philox train`: trains a small language model four ways
  *
  * Eager, captured, recomputed and out of order must give the same bits, and
- * with --loop and --runner a run more each, too. Exit status: 0 they do and the
- * model learned, 1 they do not or something failed, 2 the command line or a
- * file is wrong.
+ * with --loop and --runner a run more each, too. With --weights bf16 there is one
+ * with f32 masters, whose loss is printed beside theirs. Exit status: 0 they do
+ * and the model learned, 1 they do not or something failed, 2 the command line
+ * or a file is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,12 +77,22 @@ static uint64_t count_distinct(uint64_t *numbers, uint64_t n)
 	return distinct;
 }
 
+/* The last run keeps its weights in f32, to be compared with by its loss. */
+static int has_masters(const struct train_options *options)
+{
+	return options->weights == TRAIN_WEIGHTS_BF16 && !options->only_given;
+}
+
 static struct train_verdict judge(const struct train_model *model,
 				  struct train_result *results, unsigned n)
 {
 	uint64_t steps = model->options->steps;
 	struct train_verdict verdict = {0};
 
+	if (has_masters(model->options)) {
+		verdict.masters = &results[--n];
+		verdict.masters_last_tenth = last_tenth(verdict.masters, steps);
+	}
 	compare_runs(results, n, steps, &verdict);
 	for (unsigned i = 0; i < n; i++)
 		if (results[i].called && !results[i].replays)
@@ -143,6 +154,8 @@ static unsigned choose_runs(const struct train_options *options,
 		runs[n++] = TRAIN_LOOPED;
 	if (options->runner)
 		runs[n++] = TRAIN_RUNNER;
+	if (has_masters(options))
+		runs[n++] = TRAIN_MASTERS;
 	if (options->naive)
 		runs[1] = TRAIN_NAIVE;
 	if (options->only_given)

@@ -32,6 +32,7 @@ enum train_schedule {
 	TRAIN_REORDERED,
 	TRAIN_LOOPED,
 	TRAIN_RUNNER,
+	TRAIN_MASTERS, /* --weights bf16: captured, with weights in f32 */
 	TRAIN_SCHEDULES,
 	TRAIN_NAIVE = TRAIN_SCHEDULES
 };
@@ -80,10 +81,6 @@ void train_runner_close(struct train_model *model, struct train_result *result);
  */
 void train_runner_step(struct train_model *model, uint64_t step,
 		       struct train_result *result);
-
-/* Parts of the parameters that are updated by a call each: those of
- * model->weights, and the embedding. */
-#define TRAIN_SETS        (TRAIN_DEPTH + 1)
 
 #define TRAIN_INPUTS_MAX  (4 + TRAIN_SLOTS)
 #define TRAIN_OUTPUTS_MAX 3
@@ -138,7 +135,7 @@ struct train_runner {
  */
 struct train_call {
 	enum train_function_id function;
-	enum train_layer layer; /* part of the key */
+	enum train_layer layer; /* part of the key; a set that is updated */
 	struct philox_call_input inputs[TRAIN_INPUTS_MAX];
 	struct philox_call_param value;
 	struct philox_launch_pass use;
@@ -275,6 +272,8 @@ int train_save_refuse(char *message, size_t size, const char *format, ...)
 
 struct train_verdict {
 	int agree;                          /* all runs, in every bit */
+	const struct train_result *masters; /* the run that need not, or NULL */
+	double masters_last_tenth;          /* its mean loss there */
 	const struct train_result *differs; /* if not: the first that differs */
 	uint64_t differs_step; /* ... in a loss from this step on; or 0 */
 	/* the run through a runner of which no call was replayed, or NULL */

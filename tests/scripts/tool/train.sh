@@ -1,8 +1,8 @@
 #!/bin/sh
 # philox train: its four runs agree, on both host devices, with any number of
 # operators, and so do one whose micro-batches are a loop of the graph and one
-# whose layers are calls of a runner's functions; the harm without philox is
-# shown; bad input is named.
+# whose layers are calls of a runner's functions, and all of them with weights of
+# bf16; the harm without philox is shown; bad input is named.
 cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
@@ -150,6 +150,82 @@ nothing_replayed()
 	[ "$got" -eq 1 ] && sane && ! grep -q '^runs agree *NO' "$WORK/out" &&
 		grep -qE "^calls replayed +NO: .*PHILOX_RUNNER is 'eager'" \
 			"$WORK/out" && [ "$(counted all)" = "115 0 0 0" ]
+}
+
+# weights_on DEVICE ARGUMENT...: with weights of bf16 the runs agree, and the run
+# with f32 masters is what all runs are without the option
+weights_on()
+{
+	device=$1
+	shift
+	train "$text" --steps 6 --device "$device" "$@" || return 1
+	! grep -q 'bf16\|masters' "$WORK/out" || return 1
+	first=$(checksums | sort -u)
+	train "$text" --steps 6 --device "$device" "$@" --weights bf16 ||
+		return 1
+	[ "$(checksums | sort -u | wc -l)" -eq 1 ] &&
+		[ "$(checksums | sort -u)" != "$first" ] &&
+		[ "$(checksums_of 'f32 masters')" = "$first" ] &&
+		grep -qE '^runs agree +yes' "$WORK/out"
+}
+
+checksums_of()
+{
+	sed -nE "s/^$1 +([0-9a-f]{16}  [0-9a-f]{16}) .*/\\1/p" "$WORK/out"
+}
+
+# The same bits a second time, on another device, and by each run alone
+weights_repeat()
+{
+	train "$text" --steps 4 --weights bf16 || return 1
+	first=$(checksums | sort -u)
+	train "$text" --steps 4 --weights bf16 --device host:sync || return 1
+	[ -n "$first" ] && [ "$(checksums | sort -u)" = "$first" ] || return 1
+	for run in eager looped runner; do
+		train "$text" --steps 4 --weights bf16 --only $run &&
+			[ "$(checksums)" = "$first" ] &&
+			! grep -q 'masters' "$WORK/out" || return 1
+	done
+}
+
+# Both losses, below each other and in one line; they are close after some steps
+weights_have_two_losses()
+{
+	train "$text" --steps 60 --weights bf16 || return 1
+	grep -A 1 -E '^loss, in nats( +[0-9.]+){11}$' "$WORK/out" |
+		tail -n 1 | grep -qE '^of f32 masters( +[0-9.]+){11}$' &&
+		sed -nE 's/^weights of bf16 +([0-9.]+) nats in the last tenth, beside ([0-9.]+) with .*/\1 \2/p' \
+			"$WORK/out" | awk '
+			{ apart = $1 > $2 ? $1 - $2 : $2 - $1 }
+			END { exit !(NR == 1 && $1 > 0 && apart < 0.1 * $2) }'
+}
+
+# f32 is what is without the option
+weights_of_f32()
+{
+	train "$text" --steps 3 || return 1
+	first=$(checksums)
+	train "$text" --steps 3 --weights f32 || return 1
+	[ -n "$first" ] && [ "$(checksums)" = "$first" ] &&
+		! grep -q 'bf16\|masters' "$WORK/out"
+}
+
+weights_in_json()
+{
+	train "$text" --steps 3 --json || return 1
+	! grep -q '"weights"\|masters' "$WORK/out" || return 1
+	train "$text" --steps 3 --json --weights bf16 || return 1
+	tail -n 1 "$WORK/out" | python3 -c '
+import json, sys
+figures = json.load(sys.stdin)
+assert figures["weights"] == "bf16" and figures["agree"] is True
+names = [run["name"] for run in figures["runs"]]
+assert names == ["eager", "captured", "recomputed", "out of order",
+    "f32 masters"]
+sums = [run["parameter_checksum"] for run in figures["runs"]]
+assert len(set(sums[:4])) == 1 and sums[4] != sums[0]
+assert figures["masters_last_tenth_loss"] > 0
+assert figures["masters_last_tenth_loss"] != figures["last_tenth_loss"]'
 }
 
 # What the environment has wrong is said before the first run
@@ -428,6 +504,17 @@ for kind in plain expandable; do
 	check "a $kind pool costs a call for each launch" \
 		pool_costs_a_call $kind
 done
+for device in host host:sync host:strict; do
+	check "with weights of bf16 the runs agree on $device" \
+		weights_on $device
+done
+check "and so do more runs, with operators and a pool" \
+	weights_on host --loop --runner --ops 3 --pool expandable
+check "weights of bf16 are the same again, and in each run alone" \
+	weights_repeat
+check "weights of bf16 and f32 masters have losses beside each other" \
+	weights_have_two_losses
+check "weights of f32 are what there is without the option" weights_of_f32
 check "plain lines where there is no terminal" no_lines_drawn_over
 check "losses are below their steps" losses_have_steps
 check "extra operators are reported if there are any" extra_only_if_any
@@ -439,9 +526,11 @@ if command -v python3 >"$WORK/which"; then
 	check "--json has the figures of a pool" pool_in_json
 	check "--json has the looped run" loop_in_json
 	check "--json has the calls of functions" functions_in_json
+	check "--json has weights of bf16" weights_in_json
 else
 	skip "--json has the looped run" "no python3"
 	skip "--json has the calls of functions" "no python3"
+	skip "--json has weights of bf16" "no python3"
 	skip "--json has the figures of a pool" "no python3"
 	skip "--json ends with an object" "no python3"
 fi
@@ -469,6 +558,15 @@ check "a pool of an unknown kind" refuses \
 	"--pool 'big': must be one of plain, expandable" "$text" --pool big
 check "a pool without philox" refuses "--pool 'plain': not together with --naive" \
 	"$text" --pool plain --naive
+check "weights of an unknown kind" refuses \
+	"--weights 'fp8': must be one of f32, bf16" "$text" --weights fp8
+for other in --naive "--save-at 1 --save $WORK/never" \
+	"--resume $WORK/never"; do
+	# shellcheck disable=SC2086 # words
+	check "weights of bf16 and ${other%% *}" refuses \
+		"--weights 'bf16': not together with ${other%% *}" \
+		"$text" --weights bf16 $other
+done
 check "a loop without philox" refuses "--loop: not together with --naive" \
 	"$text" --loop --naive
 check "a loop and another run alone" refuses \

@@ -184,7 +184,8 @@ void train_replay(struct train_model *model, struct train_graph *graph,
 	if (model->status)
 		return;
 	for (size_t i = 0; i < graph->n_passes; i++) {
-		if (graph->passes[i].kind == TRAIN_FORWARD)
+		if (graph->passes[i].kind == TRAIN_FORWARD ||
+		    graph->passes[i].kind == TRAIN_UPDATE)
 			continue;
 		uses[i].ticket = *graph->passes[i].ticket;
 		uses[i].flags = graph->passes[i].kind == TRAIN_RECOMPUTE

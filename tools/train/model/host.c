@@ -12,7 +12,7 @@
 
 /* --- kernels -------------------------------------------------------------- */
 
-#define ARGS_MAX 128
+#define ARGS_MAX 160
 
 /* A stream's copy of a launch. */
 struct host_call {

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/kernel.h>
+#include "tools/train/model/update.h"
 
 #define TRAIN_CONTEXT 8  /* bytes the model sees */
 #define TRAIN_EMBED   16 /* numbers a byte is embedded in */
@@ -39,6 +40,8 @@
 	X(scatter)       /* elements of the embedding */        \
 	X(reduce)        /* parameters */                       \
 	X(adamw)         /* parameters */                       \
+	X(adamw_block)   /* blocks of a set of parameters */    \
+	X(narrow)        /* parameters */                       \
 	X(finish)        /* one */                              \
 	X(add_rows)      /* columns */                          \
 	X(compare)       /* elements */                         \
@@ -221,53 +224,6 @@ PHILOX_FN void train_reduce(const struct train_reduce *a, size_t i)
 	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
 		sum += a->parts[slot][i];
 	a->out[i] = sum / TRAIN_SLOTS;
-}
-
-/* The training's progress: device memory, so that a graph can count. */
-struct train_clock {
-	uint64_t step;       /* steps done */
-	double power[2];     /* beta^(step + 1) */
-	float correction[2]; /* 1 / (1 - power), AdamW's */
-};
-
-#define TRAIN_BETA1 0.9f
-#define TRAIN_BETA2 0.98f
-
-PHILOX_FN struct train_clock train_clock_start(void)
-{
-	struct train_clock clock = {0, {TRAIN_BETA1, TRAIN_BETA2}, {0, 0}};
-
-	for (int i = 0; i < 2; i++)
-		clock.correction[i] = (float)(1 / (1 - clock.power[i]));
-	return clock;
-}
-
-struct train_rates {
-	float rate, decay;
-};
-
-/* AdamW: Loshchilov and Hutter, "Decoupled weight decay regularization" */
-struct train_adamw {
-	float *parameters;
-	const float *gradient;
-	float *first, *second; /* moments */
-	const struct train_clock *clock;
-	struct train_rates rates;
-	const struct train_rates *rates_at; /* NULL: as above */
-};
-
-PHILOX_FN void train_adamw(const struct train_adamw *a, size_t i)
-{
-	const struct train_rates rates = a->rates_at ? *a->rates_at : a->rates;
-	float g = a->gradient[i], x = a->parameters[i];
-	float m = TRAIN_BETA1 * a->first[i] + (1 - TRAIN_BETA1) * g;
-	float v = TRAIN_BETA2 * a->second[i] + (1 - TRAIN_BETA2) * g * g;
-	float step = m * a->clock->correction[0] /
-		     (sqrtf(v * a->clock->correction[1]) + 1e-8f);
-
-	a->first[i] = m;
-	a->second[i] = v;
-	a->parameters[i] = x - rates.rate * (step + rates.decay * x);
 }
 
 /* The end of a step: writes its losses down and moves the clock. */

@@ -232,6 +232,22 @@ static void open_extra_region(struct train_model *model)
 	free(ops);
 }
 
+/* A set of weights in bf16 has a region of its own. */
+static void open_updates(struct train_model *model)
+{
+	static const struct philox_op_desc ops[TRAIN_ROUNDINGS] = {
+		[TRAIN_WEIGHT] = {.name = "weights"},
+		[TRAIN_FIRST] = {.name = "first moments"},
+		[TRAIN_SECOND] = {.name = "second moments"}};
+	static const char *const names[TRAIN_SETS] = {
+		"update of hidden 1", "update of hidden 2", "update of output",
+		"update of embedding"};
+
+	for (int set = 0; set < TRAIN_SETS; set++)
+		open_region(model, names[set], ops, TRAIN_ROUNDINGS,
+			    &model->updates[set]);
+}
+
 static void open_regions(struct train_model *model)
 {
 	static const struct philox_op_desc ops[] = {
@@ -246,6 +262,8 @@ static void open_regions(struct train_model *model)
 	open_region(model, "hidden 2", ops, 1, &regions[TRAIN_HIDDEN2]);
 	if (model->options->ops && !model->status)
 		open_extra_region(model);
+	if (model->options->weights == TRAIN_WEIGHTS_BF16)
+		open_updates(model);
 }
 
 static void open_streams(struct train_model *model)
@@ -370,6 +388,8 @@ void train_model_start(struct train_model *model)
 	scale_parameters(model);
 	train_set(model, model->first, 0, size);
 	train_set(model, model->second, 0, size);
+	if (model->rounded)
+		train_narrow_weights(model);
 	for (int i = 0; i < 2; i++)
 		train_set(model, model->extra[i], 0,
 			  TRAIN_EXTRA * sizeof(uint32_t));

@@ -6,6 +6,7 @@
  *   pool.c    the arrays of a step, from a pool perhaps
  *   pass.c    one layer's pass over one micro-batch
  *   step.c    one step: forwards, recomputes, backwards, the update
+ *   rounded.c weights that are kept in bf16, without others in f32
  *   loop.c    one step whose micro-batches are a loop of the graph
  *   capture.c a piece of a step as a graph, with philox and without
  *   result.c  the results of a run: losses, checksums
@@ -100,6 +101,9 @@ enum train_layer {
 	TRAIN_REGIONS
 };
 
+/* Parts of the parameters: those of model->weights, and the embedding. */
+#define TRAIN_SETS (TRAIN_DEPTH + 1)
+
 /* Operators of a layer's region. */
 enum { TRAIN_DROP, TRAIN_PICK }; /* the latter in TRAIN_INPUT only */
 
@@ -107,6 +111,11 @@ enum { TRAIN_DROP, TRAIN_PICK }; /* the latter in TRAIN_INPUT only */
 struct train_weights {
 	size_t weight, bias; /* in floats */
 	size_t rows, columns;
+};
+
+/* A set's place among the parameters, or in what is laid out like them. */
+struct train_part {
+	size_t offset, floats;
 };
 
 /*
@@ -164,12 +173,16 @@ struct train_options {
 	const char *snapshot; /* the file that it is written to, or NULL */
 	int only;             /* the schedule to run alone, if only_given */
 	int pool;             /* enum train_pool_kind, if pool_given */
+	int weights;          /* enum train_weights_kind */
 	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
-	const char *only_given, *pool_given;
+	const char *only_given, *pool_given, *weights_given;
 };
 
 enum train_pool_kind { TRAIN_POOL_PLAIN, TRAIN_POOL_EXPANDABLE };
+
+/* What the weights are kept in; those of bf16 have moments of 8 bits. */
+enum train_weights_kind { TRAIN_WEIGHTS_F32, TRAIN_WEIGHTS_BF16 };
 
 #define TRAIN_STEPS_MAX 10000000
 #define TRAIN_OPS_MAX   100000
@@ -191,6 +204,7 @@ struct train_model {
 	struct philox_context *context;
 	struct train_backend *backend;
 	struct philox_region *regions[TRAIN_REGIONS], *init;
+	struct philox_region *updates[TRAIN_SETS]; /* of weights in bf16 */
 	philox_stream stream, side; /* side: gradients of the weights */
 	philox_stream inner; /* options->loop: captures the loop's body */
 	philox_event fork, join;
@@ -222,11 +236,14 @@ struct train_model {
 	/* The current run. */
 	struct philox_ticket tickets[TRAIN_SLOTS][TRAIN_REGIONS];
 	struct train_graph *recording; /* where passes are noted, or NULL */
+	int rounded;                   /* the weights are kept in bf16 */
 	int shared;                    /* all slots use activations[0] */
 	int baked;                     /* see train_bake_begin() */
 	unsigned baked_flags;
 	philox_stream idle; /* never captured: baked passes begin on it */
 	struct philox_pass baked_passes[TRAIN_SLOTS][TRAIN_REGIONS];
+	struct philox_pass baked_updates[TRAIN_SETS];
+	struct philox_ticket no_ticket; /* of passes that have none */
 	struct train_runner *runner; /* that the run goes through, or NULL */
 	struct philox_run *run;      /* of the body that runs, or NULL */
 	struct philox_ticket run_ticket; /* its last one; not for use: calls
@@ -243,6 +260,9 @@ void train_model_close(struct train_model *model);
 
 /* train_model_start() begins a run: seeds again, fills the parameters anew. */
 void train_model_start(struct train_model *model);
+
+/* train_part_of() returns where a set is. */
+struct train_part train_part_of(const struct train_model *model, int set);
 
 /*
  * train_check() keeps the first failure of philox, with its message;
@@ -325,9 +345,15 @@ void train_pool_return_gradients(struct train_model *model);
 
 /* --- passes --------------------------------------------------------------- */
 
-enum train_kind { TRAIN_FORWARD, TRAIN_RECOMPUTE, TRAIN_BACKWARD };
+/* TRAIN_UPDATE is a forward without a backward. */
+enum train_kind {
+	TRAIN_FORWARD,
+	TRAIN_RECOMPUTE,
+	TRAIN_BACKWARD,
+	TRAIN_UPDATE
+};
 
-/* One layer of one micro-batch, forward or backward. */
+/* One layer of one micro-batch, forward or backward; or a set's update. */
 struct train_pass {
 	struct train_model *model;
 	enum train_layer layer;
@@ -338,12 +364,13 @@ struct train_pass {
 };
 
 /*
- * train_begin_pass() begins a pass on the model's stream, train_end_pass() ends
- * it: a failed one is aborted.
+ * train_begin_pass() begins a pass on the model's stream, train_begin_update()
+ * that of a set's update, train_end_pass() ends it: a failed one is aborted.
  */
 struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 				   enum train_layer layer,
 				   enum train_kind kind);
+struct train_pass train_begin_update(struct train_model *model, int set);
 void train_end_pass(struct train_pass *pass);
 
 /* The draws of a pass: bits on the model's stream, dropout on either. */
@@ -351,6 +378,10 @@ void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 		     uint32_t *out);
 void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 		float *out);
+
+/* train_pass_rng() writes by what a kernel of our own draws an operator. */
+void train_pass_rng(struct train_pass *pass, uint32_t op,
+		    struct philox_rng *rng);
 
 /*
  * train_bake_begin() makes the following passes as one would write them without
@@ -376,6 +407,15 @@ void train_multiply(struct train_model *model, philox_stream stream,
 /* train_reduce_gradients() makes the mean of the slots' gradients. */
 void train_reduce_gradients(struct train_model *model, size_t count,
 			    const float *const parts[TRAIN_SLOTS], float *mean);
+
+/*
+ * train_narrow_weights() makes bf16 of the parameters, and moments of 0, at the
+ * begin of a run. train_update_rounded() updates a set; `args` has where it is,
+ * and which rates.
+ */
+void train_narrow_weights(struct train_model *model);
+void train_update_rounded(struct train_model *model, int set,
+			  struct train_adamw args);
 
 /* The pieces of a step, put on the model's stream. */
 void train_forward(struct train_model *model, unsigned slot);
@@ -415,7 +455,7 @@ void train_same_gradient(struct train_model *model, unsigned slot);
 
 /* --- graphs --------------------------------------------------------------- */
 
-#define TRAIN_PASSES_MAX 32 /* of a graph: 4 slots of 3 + 3 layers, and 2 */
+#define TRAIN_PASSES_MAX 32 /* of a graph: 4 slots of 3 + 3 layers, and 6 */
 
 /*
  * Who captures: philox_capture_begin(), or the caller, who lets it be adopted.

@@ -25,6 +25,25 @@ static const struct philox_pass *baked_pass(struct train_model *model,
 	return pass;
 }
 
+static const struct philox_pass *baked_update(struct train_model *model,
+					      int set)
+{
+	struct philox_pass *pass = &model->baked_updates[set];
+
+	if (!pass->region)
+		train_check(model, philox_forward_begin(
+					   model->updates[set], model->idle,
+					   model->baked_flags, pass));
+	return pass;
+}
+
+static void end_baked(struct train_model *model, struct philox_pass *pass)
+{
+	if (pass->region)
+		train_check(model, philox_pass_abort(pass));
+	pass->region = NULL;
+}
+
 void train_bake_begin(struct train_model *model, unsigned flags)
 {
 	model->baked = 1;
@@ -35,14 +54,10 @@ void train_bake_end(struct train_model *model)
 {
 	model->baked = 0;
 	for (int slot = 0; slot < TRAIN_SLOTS; slot++)
-		for (int layer = 0; layer < TRAIN_REGIONS; layer++) {
-			struct philox_pass *pass =
-				&model->baked_passes[slot][layer];
-
-			if (pass->region)
-				train_check(model, philox_pass_abort(pass));
-			pass->region = NULL;
-		}
+		for (int layer = 0; layer < TRAIN_REGIONS; layer++)
+			end_baked(model, &model->baked_passes[slot][layer]);
+	for (int set = 0; set < TRAIN_SETS; set++)
+		end_baked(model, &model->baked_updates[set]);
 }
 
 static enum philox_status begin_native_pass(struct train_pass *pass)
@@ -93,6 +108,30 @@ struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 	return pass;
 }
 
+struct train_pass train_begin_update(struct train_model *model, int set)
+{
+	struct train_pass pass = {.model = model,
+				  .kind = TRAIN_UPDATE,
+				  .ticket = &model->no_ticket};
+	struct philox_region *region = model->updates[set];
+	const unsigned flags = PHILOX_PASS_INFERENCE;
+
+	if (model->status)
+		return pass;
+	if (model->baked) {
+		pass.baked = baked_update(model, set);
+		return pass;
+	}
+	train_check(model,
+		    model->run ? philox_run_forward_begin(model->run, region,
+							  flags, &pass.pass)
+			       : philox_forward_begin(region, model->stream,
+						      flags, &pass.pass));
+	if (!model->status)
+		train_note(model, TRAIN_UPDATE, pass.ticket);
+	return pass;
+}
+
 /* No pass stays open, even after a failure. */
 void train_end_pass(struct train_pass *pass)
 {
@@ -107,6 +146,17 @@ void train_end_pass(struct train_pass *pass)
 			    philox_pass_commit(&pass->pass, 0, pass->ticket));
 	else
 		train_check(model, philox_pass_commit(&pass->pass, 0, NULL));
+}
+
+void train_pass_rng(struct train_pass *pass, uint32_t op,
+		    struct philox_rng *rng)
+{
+	struct train_model *model = pass->model;
+
+	if (!model->status)
+		train_check(model, philox_pass_rng(pass->baked ? pass->baked
+							       : &pass->pass,
+						   op, 0, rng));
 }
 
 /* fill() draws for an operator of a pass, on either stream. */

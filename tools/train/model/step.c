@@ -387,6 +387,31 @@ void train_reduce_gradients(struct train_model *model, size_t count,
 		  count);
 }
 
+/* The sets are one kernel in f32, and one each in bf16. */
+static void update_all(struct train_model *model, const float *mean)
+{
+	const struct train_adamw all = {.parameters = model->parameters,
+					.gradient = mean,
+					.first = model->first,
+					.second = model->second,
+					.clock = model->clock,
+					.rates = {TRAIN_RATE, TRAIN_DECAY}};
+
+	if (!model->rounded)
+		train_put(model, model->stream, TRAIN_adamw, &all, sizeof(all),
+			  model->n_parameters);
+	for (int set = 0; set < TRAIN_SETS && model->rounded; set++) {
+		const size_t offset = train_part_of(model, set).offset;
+		struct train_adamw args = all;
+
+		args.parameters += offset;
+		args.gradient += offset;
+		args.first += offset;
+		args.second += offset;
+		train_update_rounded(model, set, args);
+	}
+}
+
 void train_update(struct train_model *model)
 {
 	struct train_arrays *arrays = &model->arrays;
@@ -401,10 +426,7 @@ void train_update(struct train_model *model)
 			   "mean gradient");
 	train_reduce_gradients(model, model->n_parameters, parts, mean);
 	arrays->gradients = train_give(model, model->stream, gradients);
-	train_launch(model, model->stream, adamw, model->n_parameters,
-		     .parameters = model->parameters, .gradient = mean,
-		     .first = model->first, .second = model->second,
-		     .clock = model->clock, .rates = {TRAIN_RATE, TRAIN_DECAY});
+	update_all(model, mean);
 	arrays->mean_gradient = train_give(model, model->stream, mean);
 	train_launch(model, model->stream, finish, 1, .clock = model->clock,
 		     .step = &model->clock->step, .losses = model->losses,
