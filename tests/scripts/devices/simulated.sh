@@ -64,6 +64,17 @@ trains_in_a_loop()
 		grep '^looped ' "$WORK/loop"
 }
 
+# trains_in_bf16: with weights of bf16, and a run with others to compare with
+trains_in_bf16()
+{
+	"$simulated/philox" train --device cuda --steps 3 --weights bf16 \
+		--runner >"$WORK/bf16" 2>"$WORK/err"
+	status=$?
+	cat "$WORK/bf16" "$WORK/err"
+	[ $status -eq 0 ] && grep '^runs agree *yes' "$WORK/bf16" &&
+		grep '^weights of bf16 .* beside ' "$WORK/bf16"
+}
+
 # trains_by_functions [ARGUMENT...]: with each layer a call of a function
 trains_by_functions()
 {
@@ -243,6 +254,7 @@ check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "so do they with a loop in the graph" trains_in_a_loop
 check "so do they through functions of a runner" trains_by_functions
+check "so do they with weights of bf16" trains_in_bf16
 for kind in plain expandable; do
 	check "functions of a runner with a pool: $kind" \
 		trains_by_functions --pool $kind
