@@ -8,7 +8,7 @@ check.py --library LIBPHILOX.SO [--values N] [--fractions N] [--entries N]
   --entries    tokens and drafts, and shards, regions and rows, N of each
   --words      functions of one word: N chunks of 2^16 words, and some more
   --all-words  one of them, or "all", for all 2^32 words; what is done is in a
-               file of FOLDER, and not done again
+               file of FOLDER/law, and not done again
 """
 
 import argparse
@@ -27,11 +27,13 @@ from library import Library  # noqa: E402
 
 
 def of_words(args, rng):
-    built = words.built(args.build)
+    folder = os.path.join(args.build, "law")
+    os.makedirs(folder, exist_ok=True)
+    built = words.built(folder)
     if not args.all_words:
         return words.check(built, rng, args.words)
     names = [args.all_words] if args.all_words != "all" else words.FUNCTIONS
-    return next(filter(None, (words.all_words(built, name, args.build)
+    return next(filter(None, (words.all_words(built, name, folder)
                               for name in names)), None)
 
 
@@ -57,7 +59,7 @@ def main():
     parser.add_argument("--library", default="build/libphilox.so")
     for name in "--values", "--fractions", "--entries", "--words":
         parser.add_argument(name, type=int, default=0)
-    parser.add_argument("--all-words")
+    parser.add_argument("--all-words", choices=["all", *words.FUNCTIONS])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build", default="build")
     wrong = compared(parser.parse_args())
