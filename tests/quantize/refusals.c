@@ -206,3 +206,24 @@ PROMISE(quantize, scales_of_tensors_are_refused_by_name)
 	FAILS(philox_quantize_scales_size(&s.t, NULL), PHILOX_ERROR_INVALID);
 	cr_assert_eq(bytes, 99);
 }
+
+PROMISE(quantize, signs_as_bits_end_before_the_planes_of_keys)
+{
+	uint32_t *words = make_memory(f, 16);
+	struct philox_fill_desc fill = {
+		.size = sizeof(fill),
+		.dist = PHILOX_DIST_SIGNS,
+		.dtype = PHILOX_DTYPE_U32,
+		.span = philox_span_elements(((uint64_t)1 << 59) - 3, 4),
+		.out = words};
+	const struct philox_rng rng = {.state = {1, 4}};
+
+	FAILS(philox_rng_fill(f->device, f->stream, rng, &fill),
+	      PHILOX_ERROR_OVERFLOW);
+	NAMES("past the 2^59 words of dist signs");
+	fill.span.first--;
+	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	cr_assert_eq(words[3], philox_sign_bits(rng.state,
+						((uint64_t)1 << 59) - 1));
+}
