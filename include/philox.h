@@ -34,6 +34,7 @@
  *   philox/mesh.h     ranks, the parts of tensors that they hold, whether they
  *                     agree, and their contexts as a set of texts
  *   philox/kernel.h   the numbers themselves, for your own kernels
+ *   philox/permute.h  orders of n items, without memory
  *   philox/interop.h  the same as a string, and states for the kernels of
  *                     other libraries
  *   philox/status.h   errors; structs that callers fill in begin with their
@@ -55,6 +56,7 @@
 #include <philox/interop.h>
 #include <philox/kernel.h>
 #include <philox/pass.h>
+#include <philox/permute.h>
 #include <philox/runner.h>
 #include <philox/penalties.h>
 #include <philox/accept.h>

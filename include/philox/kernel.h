@@ -14,6 +14,7 @@
  *                       integers of any range
  *   philox/round.h      stochastic rounding to bf16, f16, 8 and 4 bits, scales
  *                       of blocks, random signs
+ *   philox/permute.h    orders of n items, without memory
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of
@@ -35,5 +36,6 @@
 #include <philox/values.h>
 #include <philox/draw.h>
 #include <philox/round.h>
+#include <philox/permute.h>
 
 #endif

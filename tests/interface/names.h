@@ -20,7 +20,7 @@ extern struct philox_state state;
 extern struct philox_span span;
 extern double p;
 extern size_t bytes;
-extern uint64_t e;
+extern uint64_t e, n;
 
 /* mesh.h */
 extern struct philox_mesh mesh;

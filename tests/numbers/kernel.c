@@ -133,7 +133,8 @@ Test(kernel, a_fold_is_one_block_of_its_plane)
 	static const uint64_t planes[] = {
 		PHILOX_FOLD_REGION, PHILOX_FOLD_OP,     PHILOX_FOLD_RANK,
 		PHILOX_FOLD_RETRY,  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW,
-		PHILOX_FOLD_AXIS,   PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST};
+		PHILOX_FOLD_AXIS,   PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST,
+		PHILOX_FOLD_ORDER};
 #define LAST_BLOCK(name, out, in, n, traits) UINT64_MAX / n,
 	static const uint64_t last[] = {FILL_LIST(LAST_BLOCK)};
 #undef LAST_BLOCK

@@ -136,11 +136,11 @@ enum { SAMPLES = 16384, INPUT_BITS = 128 };
 /* Each coordinate but 0 has a plane. */
 #define AXIS_PLANE(coordinate) (PHILOX_FOLD_AXIS | (uint64_t)(coordinate) << 8)
 
-static const uint64_t planes[] = {PHILOX_FOLD_REGION, PHILOX_FOLD_OP,
-				  PHILOX_FOLD_RANK,   PHILOX_FOLD_RETRY,
-				  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW,
-				  PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST,
-				  AXIS_PLANE(1),      AXIS_PLANE(UINT32_MAX)};
+static const uint64_t planes[] = {
+	PHILOX_FOLD_REGION, PHILOX_FOLD_OP,        PHILOX_FOLD_RANK,
+	PHILOX_FOLD_RETRY,  PHILOX_FOLD_TABLE,     PHILOX_FOLD_ROW,
+	PHILOX_FOLD_ACCEPT, PHILOX_FOLD_REST,      PHILOX_FOLD_ORDER,
+	AXIS_PLANE(1),      AXIS_PLANE(UINT32_MAX)};
 
 enum { PLANES = sizeof(planes) / sizeof(planes[0]) };
 
