@@ -90,6 +90,9 @@ static void take_parameters(const struct philox_fill_desc *fill,
 	case PHILOX_DIST_INTEGERS:
 		FILL_integers(TAKE);
 		break;
+	case PHILOX_DIST_PERMUTATION:
+		FILL_n(TAKE);
+		break;
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:
 	case PHILOX_DIST_STOCHASTIC_ROUND:

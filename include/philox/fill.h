@@ -29,6 +29,7 @@
  *   signs        -1 if w < 2^31, else 1; in u32 bit i of
  *                element e is 1 if element 32 e + i of
  *                the others is -1                         {-1, 1}, or bits
+ *   permutation  the item at place e of an order of n     [0, n)
  *
  * u has as many bits as the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
  * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z comes
@@ -85,6 +86,12 @@
  * bits they are drawn for words below 2^59. philox/round.h has more of them, and
  * philox/quantize.h rounding to 8 and 4 bits.
  *
+ * A permutation is the order of n items that philox/permute.h describes:
+ * element e is philox_permute(state, n, e). So its spans end at element n - 1,
+ * any shard of it has the items that the whole would have there, and elements
+ * 0 .. k - 1 are a sample of k items without replacement. It consumes none of
+ * the operator's words. A host computes item by item, not in vectors.
+ *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
  */
@@ -114,12 +121,13 @@ enum philox_dist {
 	PHILOX_DIST_GUMBEL = 7,
 	PHILOX_DIST_INTEGERS = 8,
 	PHILOX_DIST_STOCHASTIC_ROUND = 9,
-	PHILOX_DIST_SIGNS = 10
+	PHILOX_DIST_SIGNS = 10,
+	PHILOX_DIST_PERMUTATION = 11
 };
 
 /* Which dists have which dtypes:
  *   bits                  u32 u64
- *   integers              u32 u64 i32 i64
+ *   integers, permutation u32 u64 i32 i64
  *   rounding              bf16 f16 (of an f32 input)
  *   signs                 f32 bf16 f16 u32
  *   all others            f32 f64 bf16 f16 */
@@ -217,6 +225,8 @@ struct philox_fill_desc {
 			     in range. All 2^64 of a 64-bit dtype is fine. */
 	const struct philox_layout_desc *layout; /* NULL: as above; else another
 			     library's numbers, see below */
+	uint64_t n; /* permutation: how many items, at least 1 and at most
+			     2^32 (u32), 2^31 (i32) or 2^63 */
 };
 
 /*
@@ -226,7 +236,8 @@ struct philox_fill_desc {
  *   stream  the stream
  *   rng     the state by value (its offset a multiple of 4), or the device
  *           address of one (aligned to 8), which is read when the work runs; a
- *           poisoned one gives NaN, or all-ones for bits and integers
+ *           poisoned one gives NaN, or all-ones for bits, integers and
+ *           permutations
  *   fill    what is drawn, and where it goes; arrays must not overlap unless in
  *           == out
  *
@@ -238,8 +249,9 @@ struct philox_fill_desc {
  *                             pointer is NULL or misaligned; arrays overlap, or
  *                             rows of the span; an array is outside its memory
  *                             on a host device (philox/device.h); a dist or
- *                             dtype is unknown, or they do not fit; the message
- *                             names the field
+ *                             dtype is unknown, or they do not fit; a
+ *                             permutation has no element as high as the span's
+ *                             last; the message names the field
  *   PHILOX_ERROR_OVERFLOW     the span's last element, or the size in bytes,
  *                             exceeds 2^64
  *   PHILOX_ERROR_UNSUPPORTED  the layout has no such dist, dtype or range
@@ -255,7 +267,7 @@ PHILOX_API enum philox_status philox_rng_fill(
  * Fill memory of the host with the numbers of a state, before returning.
  *
  *   state    its offset a multiple of 4, or poisoned (philox_is_poison()): then
- *            it gives NaN, or all-ones for bits and integers
+ *            it gives NaN, or all-ones for bits, integers and permutations
  *   fill     what is drawn, and where it goes: memory that the host can access;
  *            arrays must not overlap unless in == out
  *   threads  how many threads may share the work, at least 1: the caller's, and
@@ -317,6 +329,7 @@ PHILOX_API enum philox_status philox_pass_fill(
  *   rate       of exponential numbers, above 0
  *   from, to   the least and the largest integer
  *   p          probability in [0, 1]: of 1 (Bernoulli), of 0 (dropout)
+ *   n          how many items a permutation has
  *   in         dropout: as many of dtype, may equal out; rounding: as many f32
  *   out        device memory for the span's elements
  *
@@ -367,6 +380,9 @@ PHILOX_API enum philox_status philox_pass_signs(const struct philox_pass *pass,
 						enum philox_dtype dtype,
 						struct philox_span span,
 						void *out);
+PHILOX_API enum philox_status philox_pass_permutation(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, uint64_t n, void *out);
 
 /* --- numbers of other libraries ------------------------------------------- */
 

@@ -46,7 +46,9 @@
 	  KERNELS_REAL(X, dropout, 4, FILL_READS))                             \
 	D(STOCHASTIC_ROUND, "rounding", stochastic_round, in,                  \
 	  KERNELS_NARROW(X, round))                                            \
-	D(SIGNS, "signs", signs, signs, KERNELS_SIGNS(X, signs))
+	D(SIGNS, "signs", signs, signs, KERNELS_SIGNS(X, signs))               \
+	D(PERMUTATION, "permutation", permutation, n,                          \
+	  KERNELS_WORDS(X, permutation, FILL_SIGNED))
 
 /* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
@@ -58,6 +60,7 @@
 #define FILL_mean_std(P) P(double, mean) P(double, std)
 #define FILL_range(P)    P(double, low) P(double, high)
 #define FILL_integers(P) P(uint64_t, from) P(uint64_t, to)
+#define FILL_n(P)        P(uint64_t, n)
 
 /*
  * The kernels of a distribution, one for each dtype: X(name, type of the
@@ -134,7 +137,7 @@ struct fill_args {
 	uint64_t rows;  /* at least 1 */
 	uint64_t row_stride;
 	uint64_t threshold; /* Bernoulli, dropout: T, 0 .. 2^32 */
-	uint64_t range;     /* integers: n, or 0 for 2^64 */
+	uint64_t range;     /* integers: n, or 0 for 2^64; permutation: n */
 	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
 	uint64_t from;      /* integers: the least */
 	struct fill_f32_args f32;

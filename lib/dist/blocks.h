@@ -1,9 +1,11 @@
 /*
  * lib/dist/blocks.h - the values that one Philox block makes
  *
- * block_<name>(args, state, block, x, v) makes the elements of one block: the
- * inputs are in x (zeros where there is none), the outputs go to v. Host loop,
- * CUDA kernel and tests of vector code share these.
+ * block_<name>(args, source, block, x, v) makes the elements of one block: the
+ * inputs are in x (zeros where there is none), the outputs go to v. The source
+ * is what fill_begin_<name>(args, state) makes of a state, once for many blocks:
+ * the state itself, but for orders. Host loop, CUDA kernel and tests of vector
+ * code share these.
  */
 #ifndef LIB_DIST_BLOCKS_H
 #define LIB_DIST_BLOCKS_H
@@ -18,6 +20,15 @@ typedef uint16_t fill_bf16;
 typedef uint16_t fill_f16;
 
 #define FILL_BLOCK(name, out, in)                                              \
+	typedef struct philox_state fill_source_##name;                        \
+                                                                               \
+	PHILOX_FN struct philox_state fill_begin_##name(                       \
+		const struct fill_args *args, struct philox_state state)       \
+	{                                                                      \
+		(void)args;                                                    \
+		return state;                                                  \
+	}                                                                      \
+                                                                               \
 	PHILOX_FN void block_##name(const struct fill_args *args,              \
 				    struct philox_state state, uint64_t block, \
 				    const in *x, out *v)
@@ -126,6 +137,32 @@ PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
 FILL_INTEGERS(u32, 4)
 FILL_INTEGERS(u64, 2)
 #undef FILL_INTEGERS
+
+/* --- orders --------------------------------------------------------------- */
+
+/* Elements that are not below n are outside of every row. */
+#define FILL_ORDER(type, n)                                                    \
+	typedef struct philox_permutation fill_source_permutation_##type;      \
+                                                                               \
+	PHILOX_FN struct philox_permutation fill_begin_permutation_##type(     \
+		const struct fill_args *args, struct philox_state state)       \
+	{                                                                      \
+		return philox_permutation_of(state, args->range);              \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN void block_permutation_##type(                               \
+		const struct fill_args *args, struct philox_permutation order, \
+		uint64_t block, const fill_##type *x, fill_##type *v)          \
+	{                                                                      \
+		(void)args, (void)x;                                           \
+		for (unsigned i = 0; i < n; i++)                               \
+			v[i] = (fill_##type)philox_permuted(&order,            \
+							    n * block + i);    \
+	}
+
+FILL_ORDER(u32, 4)
+FILL_ORDER(u64, 2)
+#undef FILL_ORDER
 
 /* --- real numbers --------------------------------------------------------- */
 

@@ -42,6 +42,9 @@ struct fill_form {
 	unsigned traits; /* FILL_READS: there is an input */
 };
 
+/* fill_dists() returns a number above those of all dists. */
+unsigned fill_dists(void);
+
 /* fill_dist_name() returns the name of a dist, NULL if it is unknown. */
 const char *fill_dist_name(enum philox_dist dist);
 
@@ -60,5 +63,12 @@ const struct fill_form *fill_form(enum philox_dist dist,
 enum philox_status fill_check_parameters(const struct philox_fill_desc *fill);
 void fill_set_parameters(const struct philox_fill_desc *fill,
 			 struct fill_args *args);
+
+/*
+ * fill_check_last() refuses a span whose last element the distribution lacks;
+ * the parameters have been checked.
+ */
+enum philox_status fill_check_last(const struct philox_fill_desc *fill,
+				   uint64_t last);
 
 #endif

@@ -360,6 +360,51 @@ static void set_integers(const struct philox_fill_desc *fill,
 static const struct fill_parameters integers_parameters = {check_integers,
 							   set_integers};
 
+/* --- n -------------------------------------------------------------------- */
+
+/* Of how many items an order has numbers of the dtype. */
+static uint64_t most_items(enum philox_dtype dtype)
+{
+	switch (dtype) {
+	case PHILOX_DTYPE_U32:
+		return (uint64_t)1 << 32;
+	case PHILOX_DTYPE_I32:
+		return (uint64_t)1 << 31;
+	default:
+		return (uint64_t)1 << 63;
+	}
+}
+
+static enum philox_status check_n(const struct philox_fill_desc *fill)
+{
+	uint64_t most = most_items(fill->dtype);
+
+	if (fill->n && fill->n <= most)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: n of dist permutation is %" PRIu64
+			  ", not from 1 to %" PRIu64 " (dtype %s)",
+			  fill->n, most, fill_dtype_name(fill->dtype));
+}
+
+static void set_n(const struct philox_fill_desc *fill, struct fill_args *args)
+{
+	args->range = fill->n;
+}
+
+static const struct fill_parameters n_parameters = {check_n, set_n};
+
+enum philox_status fill_check_last(const struct philox_fill_desc *fill,
+				   uint64_t last)
+{
+	if (fill->dist != PHILOX_DIST_PERMUTATION || last < fill->n)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: the span's last element is %" PRIu64
+			  ", not below n %" PRIu64 " of dist permutation",
+			  last, fill->n);
+}
+
 /* --- the table ------------------------------------------------------------ */
 
 /* The dtypes by their names in kernels. */
@@ -387,9 +432,14 @@ static const struct {
 	const struct fill_form *forms;
 } dists[] = {FILL_DISTS(FILL_DIST, FILL_FORM)};
 
+unsigned fill_dists(void)
+{
+	return sizeof(dists) / sizeof(dists[0]);
+}
+
 const char *fill_dist_name(enum philox_dist dist)
 {
-	if ((unsigned)dist >= sizeof(dists) / sizeof(dists[0]))
+	if ((unsigned)dist >= fill_dists())
 		return NULL;
 	return dists[dist].name;
 }

@@ -154,7 +154,8 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  * For every fill:
  *
  *   struct fill_in_<name>, fill_out_<name>   the elements of a unit
- *   fill_make_<name>    a unit's outputs from its inputs
+ *   fill_make_<name>    a unit's outputs from its inputs, by the source that
+ *                       fill_begin_<name>() made
  *   fill_read_<name>    the inputs of a whole unit
  *   fill_place_<name>   where the outputs of a whole unit are
  *   fill_edge_<name>    does a unit that may be partly outside the row, or is
@@ -171,12 +172,12 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 	};                                                                     \
                                                                                \
 	PHILOX_FN void fill_make_##name(                                       \
-		const struct fill_args *args, struct philox_state state,       \
+		const struct fill_args *args, fill_source_##name source,       \
 		uint64_t unit, const struct fill_in_##name *in,                \
 		struct fill_out_##name *out)                                   \
 	{                                                                      \
 		for (int i = 0; i < fill_n_##name; i += n)                     \
-			block_##name(args, state,                              \
+			block_##name(args, source,                             \
 				     unit *(fill_n_##name / n) +               \
 					     (unsigned)(i / n),                \
 				     in->x + i, out->v + i);                   \
@@ -208,7 +209,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
                                                                                \
 	PHILOX_FN void fill_edge_##name(                                       \
 		const struct fill_args *args, const struct fill_row *row,      \
-		struct philox_state state, uint64_t unit)                      \
+		fill_source_##name source, uint64_t unit)                      \
 	{                                                                      \
 		const fill_##in_type *in = (const fill_##in_type *)row->in;    \
 		fill_##out_type *out = (fill_##out_type *)row->out;            \
@@ -219,7 +220,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 		for (unsigned i = 0; in && i < fill_n_##name; i++)             \
 			if (index + i < row->count)                            \
 				inputs.x[i] = in[index + i];                   \
-		fill_make_##name(args, state, unit, &inputs, &values);         \
+		fill_make_##name(args, source, unit, &inputs, &values);        \
 		for (unsigned i = 0; i < fill_n_##name; i++)                   \
 			if (index + i < row->count)                            \
 				out[index + i] = values.v[i];                  \

@@ -208,12 +208,12 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 #define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \
 		const fill_args &args, const fill_row &row,                    \
-		philox_state state, uint64_t u)                                \
+		const fill_source_##name &source, uint64_t u)                  \
 	{                                                                      \
 		const fill_in_##name in = fill_read_##name(&row, u);           \
 		fill_out_##name out;                                           \
                                                                                \
-		fill_make_##name(&args, state, u, &in, &out);                  \
+		fill_make_##name(&args, source, u, &in, &out);                 \
 		fill_put(fill_place_##name(&row, u), out);                     \
 	}                                                                      \
                                                                                \
@@ -221,6 +221,8 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 		const fill_args &args, const fill_row &row,                    \
 		philox_state state)                                            \
 	{                                                                      \
+		const fill_source_##name source =                              \
+			fill_begin_##name(&args, state);                       \
 		const uint64_t unit = fill_n_##name, step = fill_threads();    \
 		const uint64_t first = row.first / unit;                       \
 		const uint64_t end =                                           \
@@ -245,7 +247,7 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 				in[k] = fill_read_##name(&row, i + k * next);  \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
 				if (!((traits)&FILL_MENDED))                   \
-					fill_make_##name(&args, state,         \
+					fill_make_##name(&args, source,        \
 							 i + k * next, &in[k], \
 							 &out[k]);             \
 				else                                           \
@@ -261,17 +263,19 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 			found = fill_none_found(out);                          \
 		}                                                              \
 		for (i = base + fill_thread(); i < whole.end; i += step)       \
-			whole_##name(args, row, state, i);                     \
+			whole_##name(args, row, source, i);                    \
 		for (i = first + fill_thread(); i < whole.begin; i += step)    \
-			fill_edge_##name(&args, &row, state, i);               \
+			fill_edge_##name(&args, &row, source, i);              \
 		for (i = whole.end + fill_thread(); i < end; i += step)        \
-			fill_edge_##name(&args, &row, state, i);               \
+			fill_edge_##name(&args, &row, source, i);              \
 	}                                                                      \
                                                                                \
 	template <bool poison>                                                 \
 	static __device__ __forceinline__ void rows_##name(                    \
 		const fill_args &args, philox_state state)                     \
 	{                                                                      \
+		const fill_source_##name source =                              \
+			fill_begin_##name(&args, state);                       \
 		const uint64_t unit = fill_n_##name, step = fill_threads();    \
 		const uint64_t units = fill_row_units(&args, unit);            \
 		const uint64_t step_rows = step / units;                       \
@@ -292,9 +296,9 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 			else if (fill_is_whole(&row, u * unit - row.first,     \
 					       unit, sizeof(fill_##in_type),   \
 					       sizeof(fill_##out_type)))       \
-				whole_##name(args, row, state, u);             \
+				whole_##name(args, row, source, u);            \
 			else                                                   \
-				fill_edge_##name(&args, &row, state, u);       \
+				fill_edge_##name(&args, &row, source, u);      \
 			r += step_rows;                                        \
 			i += step_units;                                       \
 			r += i >= units;                                       \

@@ -17,7 +17,7 @@
 
 /* The sizes of the structs' first versions. */
 #define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_fill_desc, layout)
-OPTIONS_NO_PADDING(struct philox_fill_desc, layout);
+OPTIONS_NO_PADDING(struct philox_fill_desc, n);
 #define LAYOUT_SIZE_FIRST OPTIONS_FIRST(struct philox_layout_desc, reserved)
 OPTIONS_NO_PADDING(struct philox_layout_desc, reserved);
 
@@ -57,15 +57,16 @@ static uint64_t rows_of(const struct philox_span *span)
 	return span->rows ? span->rows : 1;
 }
 
-static enum philox_status check_last(const struct philox_span *span)
+static enum philox_status check_last(const struct philox_fill_desc *fill)
 {
+	const struct philox_span *span = &fill->span;
 	uint64_t last;
 
 	if (!__builtin_mul_overflow(rows_of(span) - 1, span->row_stride,
 				    &last) &&
 	    !__builtin_add_overflow(last, span->count - 1, &last) &&
 	    !__builtin_add_overflow(last, span->first, &last))
-		return PHILOX_OK;
+		return fill_check_last(fill, last);
 	return status_set(
 		PHILOX_ERROR_OVERFLOW,
 		"fill: span first %" PRIu64 " + count %" PRIu64
@@ -103,7 +104,7 @@ static enum philox_status check_span(const struct philox_fill_desc *fill)
 				  " is below count %" PRIu64
 				  ": its rows overlap",
 				  span->row_stride, span->count);
-	status = check_last(span);
+	status = check_last(fill);
 	return status != PHILOX_OK ? status : check_bytes(fill);
 }
 

@@ -24,12 +24,14 @@ struct fill_kind {
 			       const struct fill_row *row,                 \
 			       struct philox_state state)                  \
 	{                                                                  \
+		const fill_source_##name source =                          \
+			fill_begin_##name(args, state);                    \
 		uint64_t unit = row->first / fill_n_##name;                \
 		uint64_t units =                                           \
 			fill_units(fill_n_##name, row->first, row->count); \
                                                                            \
 		for (uint64_t i = 0; i < units; i++)                       \
-			fill_edge_##name(args, row, state, unit + i);      \
+			fill_edge_##name(args, row, source, unit + i);     \
 	}                                                                  \
                                                                            \
 	static void poison_##name(const struct fill_row *row)              \
@@ -145,11 +147,12 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Whether so little of a chunk would be used that vectors do not pay. */
-static int is_narrow(const struct simd_loops *loops, enum kernel kernel,
-		     const struct fill_row *row)
+/* Not of a kernel without a loop, or if little of a chunk would be used. */
+static int vectors_pay(const struct simd_loops *loops, enum kernel kernel,
+		       const struct fill_row *row)
 {
-	return row->count < loops->chunk * kinds[kernel].n / 8;
+	return loops && loops->fill[kernel] &&
+	       row->count >= loops->chunk * kinds[kernel].n / 8;
 }
 
 static void run_row(const struct simd_loops *loops, enum kernel kernel,
@@ -158,7 +161,7 @@ static void run_row(const struct simd_loops *loops, enum kernel kernel,
 {
 	if (philox_is_poison(state))
 		kinds[kernel].poison(row);
-	else if (loops && !is_narrow(loops, kernel, row))
+	else if (vectors_pay(loops, kernel, row))
 		run_vector(loops, kernel, args, row, state);
 	else
 		kinds[kernel].row(args, row, state);

@@ -90,6 +90,17 @@ static void random_integers(struct philox_fill_desc *fill)
 	fill->to = b;
 }
 
+/* Of any size that the dtype has, and a span that ends in it. */
+static void random_order(struct philox_fill_desc *fill, size_t size)
+{
+	uint64_t n = (random_size() >> 1) >> (64 - 8 * size);
+
+	fill->n = n + 1;
+	fill->span.first %= fill->n;
+	if (fill->span.count > fill->n - fill->span.first)
+		fill->span.count = fill->n - fill->span.first;
+}
+
 static struct philox_fill_desc random_fill(const struct fill_name *name)
 {
 	struct philox_fill_desc fill = plain_fill(name);
@@ -107,6 +118,8 @@ static struct philox_fill_desc random_fill(const struct fill_name *name)
 	fill.rate = random_between(0.01, 20);
 	random_range(&fill);
 	random_integers(&fill);
+	if (fill.dist == PHILOX_DIST_PERMUTATION)
+		random_order(&fill, name->size);
 	return fill;
 }
 
@@ -292,6 +305,9 @@ static uint64_t whole_at(const struct philox_fill_desc *fill,
 
 	if (fill->dist == PHILOX_DIST_SIGNS)
 		return philox_sign_bits(s, e);
+	if (fill->dist == PHILOX_DIST_PERMUTATION)
+		return is_wide(fill) ? philox_permute(s, fill->n, e)
+				     : (uint32_t)philox_permute(s, fill->n, e);
 	if (is_wide(fill))
 		return is_bits ? philox_word64_at(s, e)
 			       : philox_integer64_at(
@@ -385,6 +401,8 @@ static int block_bits(const struct philox_fill_desc *fill,
 	struct philox_f32x4 four;
 	struct philox_f64x2 two;
 
+	if (fill->dist == PHILOX_DIST_PERMUTATION)
+		return 0;
 	if (fill->dist == PHILOX_DIST_BITS ||
 	    fill->dist == PHILOX_DIST_INTEGERS) {
 		whole_block(fill, s, block, bits);

@@ -557,6 +557,7 @@ static void spoil_others(struct philox_fill_desc *fill)
 	fill->high = wrong[2];
 	fill->from = 9;
 	fill->to = 3;
+	fill->n = 0;
 	if (fill->dist == PHILOX_DIST_BERNOULLI ||
 	    fill->dist == PHILOX_DIST_DROPOUT)
 		fill->p = kept.p;
@@ -575,6 +576,8 @@ static void spoil_others(struct philox_fill_desc *fill)
 		fill->from = kept.from;
 		fill->to = kept.to;
 	}
+	if (fill->dist == PHILOX_DIST_PERMUTATION)
+		fill->n = kept.n;
 }
 
 PROMISE(fill, parameters_of_other_distributions_are_not_looked_at)
@@ -758,7 +761,16 @@ PROMISE(fill, a_struct_of_another_version_is_taken_if_nothing_new_is_set)
 	run(f, &longer.fill);
 	longer.later[31] = 1;
 	refuse(f, &longer.fill, PHILOX_ERROR_INVALID, "size");
-	for (size_t size = 0; size < sizeof(struct philox_fill_desc); size++) {
+	/* the first version had no n */
+	longer.later[31] = 0;
+	longer.fill.n = UINT64_MAX;
+	longer.fill.size = offsetof(struct philox_fill_desc, n);
+	run(f, &longer.fill);
+	longer.fill.dist = PHILOX_DIST_PERMUTATION;
+	refuse(f, &longer.fill, PHILOX_ERROR_INVALID, "n of dist");
+	longer.fill.dist = PHILOX_DIST_BITS;
+	for (size_t size = 0; size < offsetof(struct philox_fill_desc, n);
+	     size++) {
 		longer.fill.size = size;
 		refuse(f, &longer.fill, PHILOX_ERROR_INVALID, "size");
 	}

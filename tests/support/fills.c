@@ -33,6 +33,14 @@ const struct fill_name fill_names[] = {
 	{"signs bf16", PHILOX_DIST_SIGNS, PHILOX_DTYPE_BF16, 2, 2, 32},
 	{"signs f16", PHILOX_DIST_SIGNS, PHILOX_DTYPE_F16, 2, 2, 32},
 	{"signs u32", PHILOX_DIST_SIGNS, PHILOX_DTYPE_U32, 4, 4, 32},
+	{"permutation u32", PHILOX_DIST_PERMUTATION, PHILOX_DTYPE_U32, 4, 4,
+	 32},
+	{"permutation i32", PHILOX_DIST_PERMUTATION, PHILOX_DTYPE_I32, 4, 4,
+	 32},
+	{"permutation u64", PHILOX_DIST_PERMUTATION, PHILOX_DTYPE_U64, 8, 8,
+	 64},
+	{"permutation i64", PHILOX_DIST_PERMUTATION, PHILOX_DTYPE_I64, 8, 8,
+	 64},
 };
 
 const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);
@@ -40,6 +48,9 @@ const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);
 /* Integers of which nearly half are drawn again. */
 struct philox_fill_desc plain_fill(const struct fill_name *name)
 {
+	int is_long = name->dtype == PHILOX_DTYPE_U64 ||
+		      name->dtype == PHILOX_DTYPE_I64;
+
 	return (struct philox_fill_desc){
 		.size = sizeof(struct philox_fill_desc),
 		.dist = name->dist,
@@ -51,7 +62,14 @@ struct philox_fill_desc plain_fill(const struct fill_name *name)
 		.std = 2,
 		.rate = 3,
 		.from = 5,
-		.to = 5 + ((uint64_t)1 << 30) * 2 - 7};
+		.to = 5 + ((uint64_t)1 << 30) * 2 - 7,
+		.n = ((uint64_t)1 << (is_long ? 63 : 31)) - 25};
+}
+
+int has_element(const struct fill_name *name, uint64_t element)
+{
+	return name->dist != PHILOX_DIST_PERMUTATION ||
+	       element < plain_fill(name).n;
 }
 
 void scatter(void *bytes, size_t size)

@@ -23,6 +23,9 @@ extern const size_t n_fill_names;
 /* A fill of a kind with plain parameters, without arrays. */
 struct philox_fill_desc plain_fill(const struct fill_name *name);
 
+/* Whether that fill has an element: a permutation ends. */
+int has_element(const struct fill_name *name, uint64_t element);
+
 /* Bytes that form numbers of every kind, the same each time. */
 void scatter(void *bytes, size_t size);
 

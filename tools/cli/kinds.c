@@ -20,8 +20,8 @@ static void find_kinds(void)
 {
 	struct fill_kind *kind = kinds;
 
-	for (enum philox_dist dist = 0; fill_dist_name(dist); dist++)
-		for (size_t i = 0; i < N_DTYPES; i++) {
+	for (enum philox_dist dist = 0; dist < fill_dists(); dist++)
+		for (size_t i = 0; fill_dist_name(dist) && i < N_DTYPES; i++) {
 			const struct fill_form *form =
 				fill_form(dist, dtypes[i]);
 

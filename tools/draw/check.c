@@ -94,6 +94,8 @@ static int check_parameters(const struct draw_line *line)
 		 "integers"},
 		{GIVEN_P, PHILOX_DIST_BERNOULLI, PHILOX_DIST_BERNOULLI, "p",
 		 "bernoulli"},
+		{GIVEN_ITEMS, PHILOX_DIST_PERMUTATION, PHILOX_DIST_PERMUTATION,
+		 "n", "permutation"},
 	};
 	enum philox_dist dist = line->draw->fill.dist;
 
@@ -172,6 +174,24 @@ static int check_span(const struct draw_line *line)
 	return 0;
 }
 
+/* An order ends with the last item drawn, unless --n is given. */
+static int check_order(const struct draw_line *line)
+{
+	struct philox_fill_desc *fill = &line->draw->fill;
+	struct philox_span *span = &fill->span;
+
+	if (fill->dist != PHILOX_DIST_PERMUTATION)
+		return 0;
+	if (!span->count && !line->given[GIVEN_ITEMS])
+		return complain_value("draw", "count", line->given[GIVEN_COUNT],
+				      "needs --n with --dist permutation");
+	if (!line->given[GIVEN_ITEMS])
+		fill->n = span->first + span->count;
+	if (!span->count && span->first < fill->n)
+		span->count = fill->n - span->first;
+	return 0;
+}
+
 /* A tensor ends with the last element drawn, unless --elements is given. */
 static int check_tensor(const struct draw_line *line)
 {
@@ -198,7 +218,8 @@ static int check_fill(const struct draw_line *line)
 	struct philox_fill_desc fill = line->draw->fill;
 	uint64_t words;
 
-	if (!layout->elements) /* nothing advances: any end is right */
+	/* nothing advances: any end is right */
+	if (!layout->elements && fill.dist != PHILOX_DIST_PERMUTATION)
 		fill.span = philox_span_elements(0, 0);
 	if (!philox_layout_advance(&fill, &words))
 		return 0;
@@ -218,8 +239,8 @@ int draw_check(const struct draw_line *line)
 			       check_parameters(line) || check_layout(line) ||
 			       take_end(line, GIVEN_FROM, &fill->from) ||
 			       take_end(line, GIVEN_TO, &fill->to) ||
-			       check_span(line) || check_tensor(line) ||
-			       check_fill(line)
+			       check_span(line) || check_order(line) ||
+			       check_tensor(line) || check_fill(line)
 		       ? 2
 		       : 0;
 }

@@ -22,13 +22,15 @@ static const char usage_before_dists[] =
 static const char usage_after_dists[] =
 	" (default bits)\n"
 	"  --dtype T      u32, u64 for bits (default u32); u32, u64, i32, i64 for\n"
-	"                 integers (default i64); else f32, f64, bf16, f16\n"
-	"                 (default f32)\n"
+	"                 integers, permutation (default i64); else f32, f64,\n"
+	"                 bf16, f16 (default f32)\n"
 	"  --low A, --high B   of uniform: [A, B) (default 0 and 1)\n"
 	"  --mean M, --std S   of normal, log-normal (default 0 and 1)\n"
 	"  --rate R       of exponential (default 1)\n"
 	"  --from A, --to B    of integers: [A, B] (default 0 and 9)\n"
 	"  --p P          of bernoulli, from 0 to 1 (default 0.5)\n"
+	"  --n N          of permutation: how many items (default: up to the last\n"
+	"                 one drawn); with --count 0 all of them are drawn\n"
 	"  --axis A       element; or across operators, keys as in a region:\n"
 	"                 op (E, E + 1, ...), call (offsets O + 4 E, ...),\n"
 	"                 seed (S + E, ...) (default element)\n"
@@ -178,6 +180,8 @@ static int read_line(int argc, char **argv, struct draw_line *line,
 		{"to", TAKES_TEXT, .to = &given[GIVEN_TO]},
 		{"p", TAKES_PROBABILITY, .to = &fill->p,
 		 .given = &given[GIVEN_P]},
+		{"n", TAKES_WHOLE, .to = &fill->n, .least = 1, .most = most,
+		 .given = &given[GIVEN_ITEMS]},
 		{"axis", TAKES_NAME, .to = &draw->axis, .names = draw_axes},
 		{"format", TAKES_NAME, .to = &draw->raw, .names = formats},
 		{"layout", TAKES_NAME, .to = &line->layout,

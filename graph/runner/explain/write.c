@@ -180,7 +180,9 @@ static void print_parameter(FILE *out, const char *name,
 			    const struct text_step *step, int i)
 {
 	fprintf(out, " %s=", name);
-	if (step->dist == PHILOX_DIST_INTEGERS)
+	if (step->dist == PHILOX_DIST_PERMUTATION)
+		fprintf(out, "%" PRIu64, step->with[i]);
+	else if (step->dist == PHILOX_DIST_INTEGERS)
 		print_integer(out, step, step->with[i]);
 	else
 		print_double(out, step->with[i]);
@@ -212,6 +214,9 @@ static void print_parameters(FILE *out, const struct text_step *step)
 		break;
 	case PHILOX_DIST_INTEGERS:
 		FILL_integers(PRINT);
+		break;
+	case PHILOX_DIST_PERMUTATION:
+		FILL_n(PRINT);
 		break;
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:

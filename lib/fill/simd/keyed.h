@@ -244,6 +244,10 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 
 /* --- the table ------------------------------------------------------------ */
 
+/* Cells of an order go round a number of times of their own: no vectors. */
+#define fill_permutation_u32               NULL
+#define fill_permutation_u64               NULL
+
 #define SIMD_ROW(name, out, in, n, traits) .fill[KERNEL_##name] = fill_##name,
 #define SIMD_KEYED_ROW(name, type, n)         \
 	.keyed[KERNEL_##name] = keyed_##name, \

@@ -63,10 +63,12 @@ OTHER_STRUCTS = {
     "philox_context_report": "findings, not counts",
     "philox_rows_report": "findings, not counts",
 }
-# Structs with a member `n` or `size`, and why
+# Structs with a member, functions with a parameter `n` or `size`, and why
 OTHER_WORDS = {
     "philox_interval": "arithmetic: a formula's n",
     "philox_permutation": "arithmetic: a formula's n",
+    "philox_fill_desc": "arithmetic: the n of philox_permute()",
+    "philox_pass_permutation": "arithmetic: the n of philox_permute()",
     "philox_rank_digest": "its bytes are sent: a size_t could leave padding",
 }
 ARITHMETIC = {"draw.h", "real.h", "values.h", "kernel.h", "state.h",
@@ -254,6 +256,8 @@ def check_function(header, f, opaque):
             f.type != "enum philox_status":
         header.say(f.line, "%s: a destroy returns enum philox_status" % f.name)
     for n in f.names:
+        if f.name in OTHER_WORDS:
+            continue
         if n == "size" or (n == "n" and header.base not in ARITHMETIC):
             header.say(f.line, "%s: a parameter is called '%s'" % (f.name, n))
 

@@ -156,6 +156,12 @@ check "integers are digits by default" prints '8 6' \
 	--dist integers --count 2
 check "integers have a range" prints '3 1' \
 	--dist integers --from -5 --to 4 --count 2
+check "an order of 3 items" prints '1 0 2' \
+	--dist permutation --n 3 --count 0
+check "an order ends with the last item drawn" prints '1 0 2' \
+	--dist permutation --count 3
+check "a part of an order" prints '0 2' \
+	--dist permutation --dtype i32 --n 3 --first 1 --count 2
 check "integers of 32 bits take a word each" prints '13 18 17 16' \
 	--dist integers --dtype u32 --from 10 --to 0x13 --count 4
 check "integers of 32 bits have a sign" prints '-2 3 2 1' \
@@ -340,6 +346,14 @@ check "a mean of a distribution without one" refuses \
 	--dist gumbel --mean 1
 check "a rate of a distribution without one" refuses \
 	"--rate '1': needs --dist exponential, not normal" --dist normal --rate 1
+check "an order that is too short" refuses \
+	"the span's last element is 6, not below n 5" \
+	--dist permutation --n 5 --count 7
+check "an order without an end" refuses "--count '0': needs --n" \
+	--dist permutation --count 0
+check "an order that its dtype has no room for" refuses \
+	'not from 1 to 2147483648 (dtype i32)' \
+	--dist permutation --dtype i32 --n 2147483649
 check "integers of a distribution without them" refuses \
 	"--to '1': needs --dist integers, not uniform" --dist uniform --to 1
 # option VALUE LAYOUT...: has no meaning for other layouts and without one
@@ -394,7 +408,7 @@ done
 # option=VALUE DIST...: has no meaning for the other distributions
 while read -r option value has; do
 	for dist in bits uniform normal bernoulli log-normal exponential \
-		gumbel integers; do
+		gumbel integers permutation; do
 		case " $has " in
 		*" $dist "*)
 			check "--$option of $dist" lines 1 . --dist $dist \
@@ -408,6 +422,7 @@ while read -r option value has; do
 	done
 done <<'END'
 low 0.25 uniform
+n 5 permutation
 high 0.75 uniform
 mean 2 normal log-normal
 std 2 normal log-normal

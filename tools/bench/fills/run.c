@@ -25,7 +25,8 @@ static int our_work(const struct fill_peer *peer, const struct fill_bench *of)
 					.high = 1,
 					.std = 1,
 					.rate = 1,
-					.to = FILL_TO};
+					.to = FILL_TO,
+					.n = of->count};
 
 	(void)peer;
 	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
