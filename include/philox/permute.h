@@ -89,7 +89,12 @@ struct philox_permutation {
 	uint32_t key[4]; /* n > 16: w0 .. w3 */
 };
 
+/* The largest n whose orders are all equally likely. */
 #define PHILOX_PERMUTATION_SMALL 16
+
+/* What the keys of rounds grow by, from pair to pair. */
+#define PHILOX_ORDER_STEP_ROW 0x9E3779B9u
+#define PHILOX_ORDER_STEP_COL 0xBB67AE85u
 
 /* --- n <= 16: one of all n! orders ---------------------------------------- */
 
@@ -169,9 +174,6 @@ PHILOX_FN uint32_t philox_permutation_rows(const struct philox_permutation *p,
 	return philox_mulhi(philox_permutation_round(col, key, p->key[2]),
 			    p->rows);
 }
-
-#define PHILOX_ORDER_STEP_ROW 0x9E3779B9u
-#define PHILOX_ORDER_STEP_COL 0xBB67AE85u
 
 /* Return a cell after one turn through all rounds. */
 PHILOX_FN uint64_t philox_permutation_turn(const struct philox_permutation *p,
