@@ -208,7 +208,7 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 #define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \
 		const fill_args &args, const fill_row &row,                    \
-		const fill_source_##name &source, uint64_t u)                  \
+		fill_source_##name source, uint64_t u)                         \
 	{                                                                      \
 		const fill_in_##name in = fill_read_##name(&row, u);           \
 		fill_out_##name out;                                           \
