@@ -50,11 +50,11 @@
  *             ceil(n / 2^s).
  *
  * There are 12 pairs of rounds up to n = 1024, and 6 above: twice as many as
- * tests of 10^7 seeds ask for (tests/numbers/permute/statistics.c). Rounds that
- * xor would make even orders only where n is a power of 2; these add, and with
- * the exchange an order is odd with probability 1/2 for every n, whatever the
- * rounds do. The key has 64 bits: from n = 21 on, where n! is above 2^64, most
- * orders never come.
+ * tests of millions of seeds ask for (tests/numbers/permute/statistics.c).
+ * Rounds that xor would make even orders only where n is a power of 2; these
+ * add, and with the exchange an order is odd with probability 1/2 for every n,
+ * whatever the rounds do. The key has 64 bits: from n = 21 on, where n! is
+ * above 2^64, most orders never come.
  *
  * Cost: an item takes O(1) on average, in both directions. For n > 16 a cell
  * goes through all rounds rows 2^s / n < 1.22 times on average over all
