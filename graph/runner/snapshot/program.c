@@ -16,7 +16,7 @@
 
 #define DIST(dist, name, function, parameters, kernels) \
 	[PHILOX_DIST_##dist] = (name),
-static const char *const dists[] = {FILL_DISTS(DIST, )[PHILOX_DIST_SIGNS + 1] =
+static const char *const dists[] = {FILL_DISTS(DIST, )[PHILOX_DIST_PERMUTATION + 1] =
 					    NULL};
 
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", "f16",
