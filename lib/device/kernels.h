@@ -126,6 +126,16 @@ struct fill_f32_args {
 	float scale, shift, bottom, top;
 };
 
+/*
+ * A range in the form that takes a GPU fewer instructions, if it has one:
+ * lib/dist/ranges.h.
+ */
+struct fill_range_args {
+	uint32_t is_short;    /* 0 or 1: it has one */
+	float step;           /* scale times a power of two */
+	uint32_t bottom, top; /* as numbers of a 16-bit type, each twice */
+};
+
 struct fill_f64_args {
 	double scale, shift, bottom, top;
 };
@@ -142,6 +152,7 @@ struct fill_args {
 	uint64_t from;      /* integers: the least */
 	struct fill_f32_args f32;
 	struct fill_f64_args f64;
+	struct fill_range_args ends;
 	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is exact */
 	uint32_t threads; /* host: threads to use at most; at least 1 */
 	const void *in;

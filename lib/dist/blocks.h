@@ -10,7 +10,7 @@
 #ifndef LIB_DIST_BLOCKS_H
 #define LIB_DIST_BLOCKS_H
 
-#include "lib/dist/narrow.h"
+#include "lib/dist/ranges.h"
 
 typedef uint32_t fill_u32;
 typedef uint64_t fill_u64;
@@ -203,7 +203,16 @@ FILL_ORDER(u64, 2)
 					    struct philox_words words,    \
 					    double *y)
 
-/* Uniform numbers: each dtype has its own number of digits. */
+/*
+ * Uniform numbers: each dtype has its own number of digits. On a GPU a range
+ * that has a short form is made by it; the host's vectors prefer the long one.
+ */
+#ifdef __CUDA_ARCH__
+#define FILL_IS_SHORT(args) (FILL_SHORT_RANGES && (args)->ends.is_short)
+#else
+#define FILL_IS_SHORT(args) 0
+#endif
+
 #define FILL_UNIFORM(type, uniform)                                            \
 	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                   \
 	{                                                                      \
@@ -211,6 +220,10 @@ FILL_ORDER(u64, 2)
 		float y[4];                                                    \
                                                                                \
 		(void)x;                                                       \
+		if (!args->plain && FILL_IS_SHORT(args)) {                     \
+			fill_short_range_##type(args, words, v);               \
+			return;                                                \
+		}                                                              \
 		for (int i = 0; i < 4; i++) {                                  \
 			y[i] = uniform(words.w[i]);                            \
 			if (!args->plain)                                      \

@@ -229,6 +229,31 @@ static enum philox_status check_range(const struct philox_fill_desc *fill)
 	return PHILOX_OK;
 }
 
+/*
+ * The short form of a range (lib/dist/ranges.h), if it has one: `step`, where it
+ * is exact and finite, and the ends.
+ */
+static void set_short(enum philox_dtype dtype, struct fill_args *args)
+{
+	const struct fill_f32_args *f32 = &args->f32;
+	struct fill_range_args *ends = &args->ends;
+
+	ends->is_short = !(f32->top == 0 && f32->bottom < 0);
+	if (dtype == PHILOX_DTYPE_BF16) {
+		ends->is_short &= f32->scale < 8;
+		ends->step = ends->is_short ? f32->scale * 0x1p125f : 0;
+		ends->bottom = philox_number_to_bf16(f32->bottom) * 0x10001u;
+		ends->top = philox_number_to_bf16(f32->top) * 0x10001u;
+	} else if (dtype == PHILOX_DTYPE_F16) {
+		ends->step = f32->scale;
+		ends->bottom = philox_number_to_f16(f32->bottom) * 0x10001u;
+		ends->top = philox_number_to_f16(f32->top) * 0x10001u;
+	} else {
+		ends->is_short &= f32->scale >= 0x1p-102f;
+		ends->step = f32->scale * 0x1p-24f;
+	}
+}
+
 static void set_range(const struct philox_fill_desc *fill,
 		      struct fill_args *args)
 {
@@ -237,6 +262,8 @@ static void set_range(const struct philox_fill_desc *fill,
 		&args->f64.top);
 	args->f32.bottom = (float)args->f64.bottom;
 	args->f32.top = (float)args->f64.top;
+	if (fill->dtype != PHILOX_DTYPE_F64)
+		set_short(fill->dtype, args);
 }
 
 static const struct fill_parameters range_parameters = {check_range, set_range};

@@ -77,6 +77,8 @@ PHILOX_FN uint32_t fill_pair_least(uint32_t a, uint32_t b)
 #endif
 }
 
+#endif
+
 PHILOX_FN uint32_t fill_get_pair(const uint16_t *x)
 {
 	uint32_t pair;
@@ -89,7 +91,6 @@ PHILOX_FN void fill_put_pair(uint16_t *v, uint32_t pair)
 {
 	__builtin_memcpy(v, &pair, sizeof(pair));
 }
-#endif
 
 /* --- to nearest ----------------------------------------------------------- */
 

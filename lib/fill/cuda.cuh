@@ -47,10 +47,13 @@ static __device__ __forceinline__ uint64_t fill_threads(void)
 	return (uint64_t)gridDim.x * blockDim.x;
 }
 
-static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
-							   uint32_t plain)
+/* Which loop, as constants of its code. */
+static __device__ __forceinline__ fill_args fill_set_way(fill_args args,
+							 uint32_t plain,
+							 uint32_t is_short)
 {
 	args.plain = plain;
+	args.ends.is_short = is_short;
 	return args;
 }
 
@@ -202,8 +205,8 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered across its rows; a thread finds its first with one
- * division and the next ones by addition. Where `plain` matters, a separate
- * loop has it as a constant.
+ * division and the next ones by addition. Where `plain` matters, and ranges
+ * with a short form, separate loops have that as constants.
  */
 #define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \
@@ -322,9 +325,11 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 		else if (!((traits)&FILL_PLAIN))                               \
 			flat_##name(args, row, state);                         \
 		else if (args.plain)                                           \
-			flat_##name(fill_set_plain(args, 1), row, state);      \
+			flat_##name(fill_set_way(args, 1, 0), row, state);     \
+		else if (FILL_SHORT_RANGES && args.ends.is_short)              \
+			flat_##name(fill_set_way(args, 0, 1), row, state);     \
 		else                                                           \
-			flat_##name(fill_set_plain(args, 0), row, state);      \
+			flat_##name(fill_set_way(args, 0, 0), row, state);     \
 	}
 
 #endif

@@ -23,6 +23,7 @@ REFUSED = [
     "mul.f32 %f1, %f2, 0f3F800001;",
     "mul.f64 %f1, %f2, 0d3FF8000000000000;",
     "mul.f16x2 %r1, %r2, %r3;",
+    "max.ftz.f16x2 %r1, %r2, %r3;",
     "mad.f32 %f1, %f2, %f3, %f4;",
     "add.f32 %f1, %f2, %f3;\n.local .align 4 .b8 depot[24];",
     "add.f32 %f1, %f2, %f3;\nst.local.f32 [%r1], %f1;",
@@ -36,6 +37,7 @@ ACCEPTED = [
     "sqrt.rn.f32 %f1, %f2;",
     "cvt.rn.bf16x2.f32 %r1, %f1, %f2;",
     "min.NaN.bf16x2 %r1, %r2, %r2;",
+    "max.f16x2 %r1, %r2, %r3;",
 ]
 
 # philox_mend_root() of %f1

@@ -184,6 +184,18 @@ static inline unsigned __umulhi(unsigned a, unsigned b)
 	return (unsigned)((unsigned long long)a * b >> 32);
 }
 
+/* Bytes of b and a, chosen by the digits of `which`. */
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
+{
+	unsigned long long bytes = (unsigned long long)b << 32 | a;
+	unsigned result = 0;
+
+	for (int i = 0; i < 4; i++)
+		result |= (unsigned)(bytes >> (which >> 4 * i & 7) * 8 & 0xff)
+			  << 8 * i;
+	return result;
+}
+
 static inline unsigned long long __umul64hi(unsigned long long a,
 					    unsigned long long b)
 {
@@ -224,8 +236,8 @@ static inline double __longlong_as_double(long long x)
 /* --- PTX ------------------------------------------------------------------ */
 
 /*
- * The PTX instructions in philox/real.h, philox/real.h and
- * lib/dist/narrow.h, with their operands. Those of 16-bit numbers are functions
+ * The PTX instructions in philox/real.h, lib/dist/narrow.h and
+ * lib/dist/ranges.h, with their operands. Those of 16-bit numbers are functions
  * of NVIDIA's headers, whose C++ gives their results; but a NaN has any sign
  * where the PTX manual does not say which one it is. The inverse root is wrong
  * by 2^-23, about what that manual allows, one way or the other.
@@ -266,7 +278,15 @@ static inline double __longlong_as_double(long long x)
 	X(canonical_two_f16, "min.NaN.f16x2 %0, %1, %1;"                      \
 	  : "=r"(result)                                                      \
 	  : "r"(a))                                                           \
-	X(least_two, "min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))
+	X(least_two, "min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b)) \
+	X(min, "min.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b))         \
+	X(max, "max.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b))         \
+	X(min_two, "min.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))  \
+	X(max_two, "max.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))  \
+	X(min_two_f16, "min.f16x2 %0, %1, %2;"                                \
+	  : "=r"(result)                                                      \
+	  : "r"(a), "r"(b))                                                   \
+	X(max_two_f16, "max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))
 
 static inline float simulated_multiply(float a, float b)
 {
@@ -383,6 +403,59 @@ static inline uint32_t simulated_least_two(uint32_t a, uint32_t b)
 
 	return (uint32_t)(uint16_t)high << 16 | (uint16_t)low;
 }
+
+/*
+ * The place of a number in their order, in which 0 follows -0; for NaNs there
+ * is none. The order of bits is that of both 16-bit types.
+ */
+static inline int32_t simulated_place(uint32_t bits, uint32_t sign)
+{
+	return bits & sign ? -(int32_t)(bits & (sign - 1)) - 1 : (int32_t)bits;
+}
+
+static inline bool simulated_is_less(float a, float b)
+{
+	return simulated_place(__float_as_uint(a), 1u << 31) <
+	       simulated_place(__float_as_uint(b), 1u << 31);
+}
+
+static inline float simulated_min(float a, float b)
+{
+	return simulated_is_less(a, b) ? a : b;
+}
+
+static inline float simulated_max(float a, float b)
+{
+	return simulated_is_less(a, b) ? b : a;
+}
+
+/* Of each two halves the lesser one, or the other. */
+static inline uint32_t simulated_of_two(uint32_t a, uint32_t b, bool less)
+{
+	uint32_t result = 0;
+
+	for (int at = 0; at < 32; at += 16) {
+		uint32_t x = a >> at & 0xffffu, y = b >> at & 0xffffu;
+		bool is_less = simulated_place(x, 0x8000u) <
+			       simulated_place(y, 0x8000u);
+
+		result |= (is_less == less ? x : y) << at;
+	}
+	return result;
+}
+
+static inline uint32_t simulated_min_two(uint32_t a, uint32_t b)
+{
+	return simulated_of_two(a, b, true);
+}
+
+static inline uint32_t simulated_max_two(uint32_t a, uint32_t b)
+{
+	return simulated_of_two(a, b, false);
+}
+
+#define simulated_min_two_f16 simulated_min_two
+#define simulated_max_two_f16 simulated_max_two
 
 enum simulated_ptx {
 #define SIMULATED_ENUM(name, ...) SIMULATED_PTX_##name,

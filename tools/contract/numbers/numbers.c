@@ -345,7 +345,14 @@ static void every_parameter(struct contract *c)
 		 .std = 1e-6,
 		 .rate = 3,
 		 .from = 7,
-		 .to = ((uint64_t)1 << 31) + 7}};
+		 .to = ((uint64_t)1 << 31) + 7},
+		/* -0 before it is rounded to bf16 */
+		{.low = -0x1p-133,
+		 .high = 0x1.01p-141,
+		 .std = 1,
+		 .rate = 1,
+		 .to = 9},
+		{.low = -3, .high = 0x1p-140, .std = 1, .rate = 1, .to = 9}};
 
 	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(sets) / sizeof(sets[0]); k++) {
