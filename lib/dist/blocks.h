@@ -213,26 +213,32 @@ FILL_ORDER(u64, 2)
 #define FILL_IS_SHORT(args) 0
 #endif
 
-#define FILL_UNIFORM(type, uniform)                                            \
-	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                   \
-	{                                                                      \
-		struct philox_words words = philox_draw4(state, block);        \
-		float y[4];                                                    \
-                                                                               \
-		(void)x;                                                       \
-		if (!args->plain && FILL_IS_SHORT(args)) {                     \
-			fill_short_range_##type(args, words, v);               \
-			return;                                                \
-		}                                                              \
-		for (int i = 0; i < 4; i++) {                                  \
-			y[i] = uniform(words.w[i]);                            \
-			if (!args->plain)                                      \
-				y[i] = philox_range_f32(y[i], args->f32.scale, \
-							args->f32.shift,       \
-							args->f32.bottom,      \
-							args->f32.top);        \
-		}                                                              \
-		fill_narrow_##type(y, v, 4);                                   \
+#define FILL_UNIFORM(type, uniform)                                         \
+	PHILOX_FN void fill_long_range_##type(const struct fill_args *args, \
+					      struct philox_words words,    \
+					      fill_##type *v)               \
+	{                                                                   \
+		float y[4];                                                 \
+                                                                            \
+		for (int i = 0; i < 4; i++)                                 \
+			y[i] = philox_range_f32(                            \
+				uniform(words.w[i]), args->f32.scale,       \
+				args->f32.shift, args->f32.bottom,          \
+				args->f32.top);                             \
+		fill_narrow_##type(y, v, 4);                                \
+	}                                                                   \
+                                                                            \
+	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                \
+	{                                                                   \
+		struct philox_words words = philox_draw4(state, block);     \
+                                                                            \
+		(void)x;                                                    \
+		if (args->plain)                                            \
+			fill_plain_##type(words, v);                        \
+		else if (FILL_IS_SHORT(args))                               \
+			fill_short_range_##type(args, words, v);            \
+		else                                                        \
+			fill_long_range_##type(args, words, v);             \
 	}
 
 FILL_UNIFORM(f32, philox_uniform_f32)

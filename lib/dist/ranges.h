@@ -1,7 +1,7 @@
 /*
- * lib/dist/ranges.h - uniform numbers in a range, by fewer instructions
+ * lib/dist/ranges.h - uniform numbers, by fewer instructions
  *
- * philox_range_f32() defines them: u scale + shift, rounded to f32 and kept
+ * philox_range_f32() defines those of a range: u scale + shift, rounded to f32 and kept
  * within [bottom, top]; then that is rounded to the dtype. Most ranges have a
  * short form for GPUs, with the same results:
  *
@@ -20,6 +20,77 @@
 #define LIB_DIST_RANGES_H
 
 #include "lib/dist/narrow.h"
+
+/* --- plain numbers -------------------------------------------------------- */
+
+#if !defined(__CUDA_ARCH__) || defined(FILL_PAIRS)
+/* a b of each two halves, a product that is a bf16. */
+PHILOX_FN uint32_t fill_pair_product_bf16(uint32_t a, uint32_t b)
+{
+#ifdef __CUDA_ARCH__
+	uint32_t result;
+
+	/* 8.0 has no product alone */
+	asm("{.reg .b32 c; mov.b32 c, 0x80008000; "
+	    "fma.rn.bf16x2 %0, %1, %2, c;}"
+	    : "=r"(result)
+	    : "r"(a), "r"(b));
+	return result;
+#else
+	float low = philox_multiply(philox_bf16_to_f32((uint16_t)a),
+				    philox_bf16_to_f32((uint16_t)b));
+	float high = philox_multiply(philox_bf16_to_f32((uint16_t)(a >> 16)),
+				     philox_bf16_to_f32((uint16_t)(b >> 16)));
+
+	return (uint32_t)philox_number_to_bf16(high) << 16 |
+	       philox_number_to_bf16(low);
+#endif
+}
+
+/*
+ * The uniform numbers of two words, the first one low. The upper byte n of a
+ * word is the bf16 n 2^-133, a denormal or one of the least others.
+ */
+PHILOX_FN uint32_t fill_uniform_pair_bf16(uint32_t w0, uint32_t w1)
+{
+	const uint32_t to_u = 0x7e007e00u; /* 2^125, twice */
+#ifdef __CUDA_ARCH__
+	uint32_t bytes = __byte_perm(w0 >> 24, w1, 0x1710);
+#else
+	uint32_t bytes = w0 >> 24 | (w1 >> 8 & 0xff0000u);
+#endif
+
+	return fill_pair_product_bf16(bytes, to_u);
+}
+#endif
+
+/* fill_plain_<type>() makes the numbers of a block of words, in [0, 1). */
+PHILOX_FN void fill_plain_f32(struct philox_words words, float *v)
+{
+	for (int i = 0; i < 4; i++)
+		v[i] = philox_uniform_f32(words.w[i]);
+}
+
+PHILOX_FN void fill_plain_bf16(struct philox_words words, uint16_t *v)
+{
+#ifdef FILL_PAIRS
+	for (int i = 0; i < 4; i += 2)
+		fill_put_pair(v + i, fill_uniform_pair_bf16(words.w[i],
+							    words.w[i + 1]));
+#else
+	for (int i = 0; i < 4; i++)
+		v[i] = philox_uniform_bf16(words.w[i]);
+#endif
+}
+
+PHILOX_FN void fill_plain_f16(struct philox_words words, uint16_t *v)
+{
+	float y[4];
+
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_uniform_11(words.w[i]);
+	fill_narrow_f16(y, v, 4);
+}
 
 /* With the instructions for pairs, and on the host. */
 #if !defined(__CUDA_ARCH__) || defined(FILL_PAIRS)

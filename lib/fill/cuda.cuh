@@ -205,8 +205,9 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered across its rows; a thread finds its first with one
- * division and the next ones by addition. Where `plain` matters, and ranges
- * with a short form, separate loops have that as constants.
+ * division and the next ones by addition. Where `plain` matters, a separate
+ * loop has it as a constant, and the other one makes ranges by their short form
+ * alone: the few that have none are done as shards are.
  */
 #define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \
@@ -218,6 +219,33 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
                                                                                \
 		fill_make_##name(&args, source, u, &in, &out);                 \
 		fill_put(fill_place_##name(&row, u), out);                     \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ void tile_##name(                    \
+		const fill_args &args, const fill_row &row,                    \
+		philox_state state, fill_source_##name source, uint64_t i)     \
+	{                                                                      \
+		constexpr int ahead = FILL_AHEAD * n / fill_n_##name;          \
+		const uint64_t next = FILL_THREADS;                            \
+		fill_in_##name in[ahead];                                      \
+		fill_out_##name out[ahead];                                    \
+		uint32_t found = fill_none_found(out);                         \
+                                                                               \
+		_Pragma("unroll") for (int k = 0; k < ahead; k++)              \
+			in[k] = fill_read_##name(&row, i + k * next);          \
+		_Pragma("unroll") for (int k = 0; k < ahead; k++)              \
+			if (!((traits)&FILL_MENDED))                           \
+				fill_make_##name(&args, source, i + k * next,  \
+						 &in[k], &out[k]);             \
+			else                                                   \
+				fill_first(&args, state, i + k * next,         \
+					   &out[k], k, &found);                \
+		_Pragma("unroll") for (int k = 0; k < ahead; k++)              \
+			fill_put(fill_place_##name(&row, i + k * next),        \
+				 out[k]);                                      \
+		if (fill_is_found(found, out))                                 \
+			fill_mend(&args, state, i, found,                      \
+				  fill_place_##name(&row, i));                 \
 	}                                                                      \
                                                                                \
 	static __device__ __forceinline__ void flat_##name(                    \
@@ -238,33 +266,11 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 		const uint64_t next = FILL_THREADS;                            \
 		const uint64_t tile = blockIdx.x * ahead * next + threadIdx.x; \
 		uint64_t base = whole.begin, i;                                \
-		fill_in_##name in[ahead];                                      \
-		fill_out_##name out[ahead];                                    \
-		uint32_t found = fill_none_found(out);                         \
                                                                                \
 		for (; blockDim.x == FILL_THREADS &&                           \
 		       base + ahead * step <= whole.end;                       \
-		     base += ahead * step) {                                   \
-			i = base + tile;                                       \
-			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				in[k] = fill_read_##name(&row, i + k * next);  \
-			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				if (!((traits)&FILL_MENDED))                   \
-					fill_make_##name(&args, source,        \
-							 i + k * next, &in[k], \
-							 &out[k]);             \
-				else                                           \
-					fill_first(&args, state, i + k * next, \
-						   &out[k], k, &found);        \
-			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_put(fill_place_##name(&row,               \
-							   i + k * next),      \
-					 out[k]);                              \
-			if (fill_is_found(found, out))                         \
-				fill_mend(&args, state, i, found,              \
-					  fill_place_##name(&row, i));         \
-			found = fill_none_found(out);                          \
-		}                                                              \
+		     base += ahead * step)                                     \
+			tile_##name(args, row, state, source, base + tile);    \
 		for (i = base + fill_thread(); i < whole.end; i += step)       \
 			whole_##name(args, row, source, i);                    \
 		for (i = first + fill_thread(); i < whole.begin; i += step)    \
@@ -320,16 +326,17 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
                                                                                \
 		if (philox_is_poison(state))                                   \
 			rows_##name<true>(args, state);                        \
-		else if (args.rows > 1)                                        \
+		else if (args.rows > 1 ||                                      \
+			 (((traits)&FILL_PLAIN) && FILL_SHORT_RANGES &&        \
+			  !args.plain && !args.ends.is_short))                 \
 			rows_##name<false>(args, state);                       \
 		else if (!((traits)&FILL_PLAIN))                               \
 			flat_##name(args, row, state);                         \
 		else if (args.plain)                                           \
 			flat_##name(fill_set_way(args, 1, 0), row, state);     \
-		else if (FILL_SHORT_RANGES && args.ends.is_short)              \
-			flat_##name(fill_set_way(args, 0, 1), row, state);     \
 		else                                                           \
-			flat_##name(fill_set_way(args, 0, 0), row, state);     \
+			flat_##name(fill_set_way(args, 0, FILL_SHORT_RANGES),  \
+				    row, state);                               \
 	}
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * tests/numbers/ranges.c - the short form of a range has the bits of the long
+ * tests/numbers/ranges.c - short forms of uniform numbers have the bits of the
+ * long ones
  *
  * philox_range_f32() and a rounding define a uniform number. lib/dist/ranges.h
  * has another form for GPUs, whose packed instructions are here what the PTX
@@ -245,5 +246,21 @@ Test(short_ranges, ranges_that_people_use_are_short)
 
 			cr_assert(is_range(dtypes[i], some[k], &args));
 			cr_assert(args.ends.is_short);
+		}
+}
+
+/* --- plain numbers -------------------------------------------------------- */
+
+/* All bytes, each with all others, and other bits below. */
+Test(short_ranges, two_plain_numbers_of_bf16_at_once)
+{
+	for (uint32_t a = 0; a < 256; a++)
+		for (uint32_t b = 0; b < 256; b++) {
+			uint32_t w0 = a << 24 | (uint32_t)random_bits() >> 8;
+			uint32_t w1 = b << 24 | (uint32_t)random_bits() >> 8;
+			uint32_t two = fill_uniform_pair_bf16(w0, w1);
+
+			cr_assert_eq(two & 0xffffu, philox_uniform_bf16(w0));
+			cr_assert_eq(two >> 16, philox_uniform_bf16(w1));
 		}
 }

@@ -21,6 +21,7 @@ FLOAT = r"(?:f16x2|bf16x2|f16|bf16|f32|f64|tf32)"
 SEED = "rsqrt.approx.ftz.f32"
 ALLOWED = re.compile(
     r"(?:(?:fma|mul|add|sub|sqrt|rcp|div)\.rn\.(?:f32|f64)"   # rounded by itself
+    r"|fma\.rn\.bf16x2"
     r"|(?:add|sub|neg|abs|min|max)\.(?:f32|f64)"       # has no product to fuse
     r"|(?:min|max)(?:\.NaN)?\.(?:f16x2|bf16x2)"
     r"|setp\.\w+(?:\.(?:and|or|xor))?\.(?:f32|f64)|selp\.(?:f32|f64)"

@@ -24,6 +24,7 @@ REFUSED = [
     "mul.f64 %f1, %f2, 0d3FF8000000000000;",
     "mul.f16x2 %r1, %r2, %r3;",
     "max.ftz.f16x2 %r1, %r2, %r3;",
+    "fma.rn.relu.bf16x2 %r1, %r2, %r3, %r4;",
     "mad.f32 %f1, %f2, %f3, %f4;",
     "add.f32 %f1, %f2, %f3;\n.local .align 4 .b8 depot[24];",
     "add.f32 %f1, %f2, %f3;\nst.local.f32 [%r1], %f1;",
@@ -38,6 +39,7 @@ ACCEPTED = [
     "cvt.rn.bf16x2.f32 %r1, %f1, %f2;",
     "min.NaN.bf16x2 %r1, %r2, %r2;",
     "max.f16x2 %r1, %r2, %r3;",
+    "fma.rn.bf16x2 %r1, %r2, %r3, %r4;",
 ]
 
 # philox_mend_root() of %f1

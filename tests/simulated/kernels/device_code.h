@@ -279,6 +279,10 @@ static inline double __longlong_as_double(long long x)
 	  : "=r"(result)                                                      \
 	  : "r"(a))                                                           \
 	X(least_two, "min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b)) \
+	X(product_two, "{.reg .b32 c; mov.b32 c, 0x80008000; "                \
+		       "fma.rn.bf16x2 %0, %1, %2, c;}"                        \
+	  : "=r"(result)                                                      \
+	  : "r"(a), "r"(b))                                                   \
 	X(min, "min.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b))         \
 	X(max, "max.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b))         \
 	X(min_two, "min.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))  \
@@ -456,6 +460,20 @@ static inline uint32_t simulated_max_two(uint32_t a, uint32_t b)
 
 #define simulated_min_two_f16 simulated_min_two
 #define simulated_max_two_f16 simulated_max_two
+
+/* Of numbers whose product is a bf16. */
+static inline uint32_t simulated_product_two(uint32_t a, uint32_t b)
+{
+	uint32_t result = 0;
+
+	for (int at = 0; at < 32; at += 16) {
+		float x = __uint_as_float((a >> at & 0xffffu) << 16);
+		float y = __uint_as_float((b >> at & 0xffffu) << 16);
+
+		result |= (uint32_t)simulated_to_bf16(x * y) << at;
+	}
+	return result;
+}
 
 enum simulated_ptx {
 #define SIMULATED_ENUM(name, ...) SIMULATED_PTX_##name,

@@ -236,19 +236,31 @@ static void many_elements(struct contract *c)
 		enum philox_dist dist;
 		enum philox_dtype dtype;
 		uint64_t from, to, first, count; /* 0: forty megabytes */
+		double low;
 	} fills[] = {
-		{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 0, 0, 0, 0},
-		{PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16, 0, 0, 0, 0},
+		{PHILOX_DIST_NORMAL, PHILOX_DTYPE_F32, 0, 0, 0, 0, 0},
+		{PHILOX_DIST_DROPOUT, PHILOX_DTYPE_BF16, 0, 0, 0, 0, 0},
 		{PHILOX_DIST_INTEGERS, PHILOX_DTYPE_U32, 7,
-		 ((uint64_t)1 << 31) + 7, 0, 0},
+		 ((uint64_t)1 << 31) + 7, 0, 0, 0},
 		{PHILOX_DIST_INTEGERS, PHILOX_DTYPE_I64,
-		 (uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1, 0, 0},
+		 (uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1, 0, 0, 0},
 		/* these have two small words, 39,894,912 and 41,030,319 */
 		{PHILOX_DIST_EXPONENTIAL, PHILOX_DTYPE_F32, 0, 0, 38100003,
-		 3000000},
-		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_F32, 0, 0, 38100001, 3000000},
-		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_BF16, 0, 0, 38100000,
-		 3000000}};
+		 3000000, 0},
+		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_F32, 0, 0, 38100001, 3000000,
+		 0},
+		{PHILOX_DIST_GUMBEL, PHILOX_DTYPE_BF16, 0, 0, 38100000, 3000000,
+		 0},
+		/* plain ones, and ranges of either form */
+		{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_BF16, 0, 0, 0, 200000, 0},
+		{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_BF16, 0, 0, 0, 200000, -1},
+		{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_BF16, 0, 0, 0, 200000, -9},
+		{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F16, 0, 0, 0, 200000, -1},
+		{PHILOX_DIST_UNIFORM, PHILOX_DTYPE_F32, 0, 0, 0, 200000, -1},
+		/* units of 32 bytes */
+		{PHILOX_DIST_BERNOULLI, PHILOX_DTYPE_F64, 0, 0, 0, 200000, 0},
+		{PHILOX_DIST_BERNOULLI, PHILOX_DTYPE_F64, 0, 0, 6, 200000, 0},
+		{PHILOX_DIST_DROPOUT, PHILOX_DTYPE_F64, 0, 0, 6, 200000, 0}};
 
 	for (size_t k = 0; k < sizeof(fills) / sizeof(fills[0]); k++) {
 		struct trial t =
@@ -256,6 +268,7 @@ static void many_elements(struct contract *c)
 
 		t.fill.from = fills[k].from;
 		t.fill.to = fills[k].to;
+		t.fill.low = fills[k].low;
 		t.fill.span.first = fills[k].first;
 		t.fill.span.count = fills[k].count
 					    ? fills[k].count
