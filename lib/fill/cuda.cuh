@@ -23,7 +23,7 @@
  * is demanded, but where nvcc would decide badly (tests/ptx/sizes.txt): in f64
  * it would on 9.0 aim at more than two for a long loop, and put into local
  * memory what has no register then; 32-bit integers would take 78 registers on
- * 10.0.
+ * 10.0; on 8.0 dropout in f64 would take more than the 48 of five blocks.
  */
 #ifndef __CUDA_ARCH__
 #define FILL_BLOCKS(type, traits) 0
@@ -34,7 +34,8 @@
 #define FILL_BLOCKS(type, traits) \
 	(((traits)&FILL_LONG) && sizeof(type) == 8 ? 2 : 0)
 #else
-#define FILL_BLOCKS(type, traits) 0
+#define FILL_BLOCKS(type, traits) \
+	(((traits)&FILL_READS) && sizeof(type) == 8 ? 5 : 0)
 #endif
 
 static __device__ __forceinline__ uint64_t fill_thread(void)
@@ -203,6 +204,120 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 }
 
 /*
+ * Fills whose units have 32 bytes: dropout and Bernoulli numbers in f64. If each
+ * thread stored its own units, a store of a warp would leave gaps of 16 bytes,
+ * which halves what memory takes. So the lanes exchange what they found out
+ * about the words, 16 bits each, and fill_wide() does a warp's units of a tile
+ * in accesses of 512 consecutive bytes: lane l has the elements 2 l and 2 l + 1
+ * of each 64. `i` is the thread's first unit; whole warps come here.
+ */
+template <typename out_units>
+static __device__ __forceinline__ void
+fill_wide(const fill_args &, const fill_row &, philox_state, uint64_t,
+	  out_units *)
+{
+}
+
+/* Bit 4 k + j: dropout keeps element j of unit i + k FILL_THREADS. */
+static __device__ __forceinline__ uint32_t
+fill_kept(const fill_args &args, philox_state state, uint64_t i)
+{
+	uint32_t kept = 0;
+
+	for (int k = 0; k < FILL_AHEAD; k++) {
+		const philox_words words =
+			philox_draw4(state, i + (uint64_t)k * FILL_THREADS);
+
+		for (int j = 0; j < 4; j++)
+			if (philox_keep(words.w[j], args.threshold))
+				kept |= 1u << (4 * k + j);
+	}
+	return kept;
+}
+
+/* Those of this lane's two elements of each 64: bits 4 k and 4 k + 1. */
+static __device__ __forceinline__ uint32_t fill_kept_of(uint32_t kept, int half)
+{
+	const unsigned lane = threadIdx.x % 32;
+
+	return __shfl_sync(0xffffffffu, kept, 16 * half + lane / 2) >>
+	       lane % 2 * 2;
+}
+
+/* Two elements, which a lane reads or writes at once. */
+struct __attribute__((aligned(16))) fill_two {
+	double v[2];
+};
+
+/* Where those of the first 64 are, of an array that has `unit` of this lane. */
+template <typename two, typename unit>
+static __device__ __forceinline__ two *fill_twos(unit *units)
+{
+	const unsigned lane = threadIdx.x % 32;
+
+	return reinterpret_cast<two *>(units - lane) + lane;
+}
+
+/* The place of the first of units i + k FILL_THREADS, by halves of 64. */
+static __device__ __forceinline__ unsigned fill_two_at(int k, int half)
+{
+	return 2 * FILL_THREADS * k + 32 * half;
+}
+
+static __device__ __forceinline__ void
+fill_wide(const fill_args &args, const fill_row &row, philox_state state,
+	  uint64_t i, fill_out_bernoulli_f64 *)
+{
+	const uint32_t kept = fill_kept(args, state, i);
+	fill_two *to = fill_twos<fill_two>(fill_place_bernoulli_f64(&row, i));
+
+	for (int half = 0; half < 2; half++) {
+		const uint32_t bits = fill_kept_of(kept, half);
+
+		for (int k = 0; k < FILL_AHEAD; k++) {
+			fill_two out;
+
+			for (int j = 0; j < 2; j++)
+				out.v[j] = bits >> (4 * k + j) & 1 ? 0.0 : 1.0;
+			to[fill_two_at(k, half)] = out;
+		}
+	}
+}
+
+/* It reads all before it writes: both arrays may be one. */
+static __device__ __forceinline__ void
+fill_wide(const fill_args &args, const fill_row &row, philox_state state,
+	  uint64_t i, fill_out_dropout_f64 *)
+{
+	const double *in = static_cast<const double *>(row.in);
+	const fill_two *from = fill_twos<const fill_two>(
+		reinterpret_cast<const fill_in_dropout_f64 *>(
+			in + (i * fill_n_dropout_f64 - row.first)));
+	fill_two *to = fill_twos<fill_two>(fill_place_dropout_f64(&row, i));
+	fill_two x[2][FILL_AHEAD];
+	uint32_t kept;
+
+	for (int half = 0; half < 2; half++)
+		for (int k = 0; k < FILL_AHEAD; k++)
+			x[half][k] = from[fill_two_at(k, half)];
+	kept = fill_kept(args, state, i);
+	for (int half = 0; half < 2; half++) {
+		const uint32_t bits = fill_kept_of(kept, half);
+
+		for (int k = 0; k < FILL_AHEAD; k++) {
+			fill_two out;
+
+			for (int j = 0; j < 2; j++)
+				out.v[j] = philox_dropout_f64(
+					x[half][k].v[j],
+					bits >> (4 * k + j) & 1, 1,
+					args.f64.scale);
+			to[fill_two_at(k, half)] = out;
+		}
+	}
+}
+
+/*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered across its rows; a thread finds its first with one
  * division and the next ones by addition. Where `plain` matters, a separate
@@ -265,12 +380,18 @@ static __device__ __forceinline__ void fill_put(out_unit *to,
 		/* a thread's units in a tile of its block */                  \
 		const uint64_t next = FILL_THREADS;                            \
 		const uint64_t tile = blockIdx.x * ahead * next + threadIdx.x; \
+		fill_out_##name *none = 0;                                     \
 		uint64_t base = whole.begin, i;                                \
                                                                                \
 		for (; blockDim.x == FILL_THREADS &&                           \
 		       base + ahead * step <= whole.end;                       \
 		     base += ahead * step)                                     \
-			tile_##name(args, row, state, source, base + tile);    \
+			if (sizeof(*none) == 32)                               \
+				fill_wide(args, row, state, base + tile,       \
+					  none);                               \
+			else                                                   \
+				tile_##name(args, row, state, source,          \
+					    base + tile);                      \
 		for (i = base + fill_thread(); i < whole.end; i += step)       \
 			whole_##name(args, row, source, i);                    \
 		for (i = first + fill_thread(); i < whole.begin; i += step)    \

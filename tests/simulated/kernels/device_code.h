@@ -68,23 +68,12 @@
 #define __shfl_xor_sync(mask, value, apart) \
 	simulated_shuffle(mask, value, (unsigned)(apart), __FILE__, __LINE__)
 
-/* From a lane to all of its warp. */
+/* From any lane. */
 #define __shfl_sync(mask, value, from)                                         \
-	((decltype(value))simulated_broadcast(                                 \
-		mask, (unsigned long long)(value), (unsigned)(from), __FILE__, \
-		__LINE__))
-
-static inline unsigned long long simulated_broadcast(unsigned mask,
-						     unsigned long long value,
-						     unsigned from,
-						     const char *file, int line)
-{
-	if (simulated_thread.x % 32 != from)
-		value = 0;
-	for (unsigned apart = 1; apart < 32; apart *= 2)
-		value |= simulated_shuffle(mask, value, apart, file, line);
-	return value;
-}
+	((decltype(value))simulated_shuffle(mask, (unsigned long long)(value), \
+					    simulated_thread.x % 32 ^          \
+						    (unsigned)(from),          \
+					    __FILE__, __LINE__))
 
 #define __any_sync(mask, predicate) \
 	simulated_any(mask, !!(predicate), __FILE__, __LINE__)
