@@ -135,9 +135,9 @@ Test(quantize, fields_go_up_with_the_probability_of_the_fraction)
 			const float bf16 = philox_bf16_to_f32((uint16_t)bits);
 			const float f16 = philox_f16_to_f32((uint16_t)bits);
 
-			if (isfinite(bf16) && bits % 3 == format % 3)
+			if (isfinite(bf16))
 				check_number(format, bf16);
-			if (isfinite(f16) && bits % 3 == (format + 1) % 3)
+			if (isfinite(f16))
 				check_number(format, f16);
 		}
 }

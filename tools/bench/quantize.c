@@ -63,7 +63,7 @@ static enum philox_status copy_bytes(void *user)
 				  of->in, of->moved);
 }
 
-static int run_round(struct racer *racer, int times, struct race_time *time)
+static int run_ours(struct racer *racer, int times, struct race_time *time)
 {
 	const struct quantize_bench *of = racer->of;
 
@@ -71,7 +71,7 @@ static int run_round(struct racer *racer, int times, struct race_time *time)
 					    racer->of, time));
 }
 
-static int run_copy(struct racer *racer, int times, struct race_time *time)
+static int run_copied(struct racer *racer, int times, struct race_time *time)
 {
 	const struct quantize_bench *of = racer->of;
 
@@ -134,8 +134,8 @@ static void print_peer(const struct quantize_bench *of, const char *name,
 static int race_kind(struct quantize_bench *of, const struct kind *kind)
 {
 	const char *name = bench_name("quantize/%s", kind->name);
-	struct racer racers[] = {{.name = "philox", .run = run_round, .of = of},
-				 {.name = "copy", .run = run_copy, .of = of},
+	struct racer racers[] = {{.name = "philox", .run = run_ours, .of = of},
+				 {.name = "copy", .run = run_copied, .of = of},
 				 {.name = "torch", .run = run_torch, .of = of}};
 
 	describe_kind(of, kind);

@@ -199,12 +199,18 @@ static struct trial new_trial(const struct fill_kind *kind)
 	return t;
 }
 
-/* Whether a trial's dist has an order that is long enough; then it has that. */
+/*
+ * Whether a trial's dist has its elements: an order that is long enough, which
+ * it then gets; signs as bits that are of elements.
+ */
 static int has_elements(struct trial *t)
 {
 	const uint64_t end = t->fill.span.first + t->fill.span.count;
 	const int bits = 8 * (int)t->kind->size - 1;
 
+	if (t->kind->dist == PHILOX_DIST_SIGNS &&
+	    t->kind->dtype == PHILOX_DTYPE_U32)
+		return end && end <= (uint64_t)1 << 59;
 	if (t->kind->dist != PHILOX_DIST_PERMUTATION)
 		return 1;
 	t->fill.n = end + 5;
