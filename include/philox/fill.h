@@ -83,8 +83,8 @@
  *
  * Signs are those of a random Hadamard transform: -1 where Bernoulli(1/2) is 1.
  * Both operands of a product have the same if they are drawn from one state. As
- * bits they are drawn for words below 2^59. philox/round.h has more of them, and
- * philox/quantize.h rounding to 8 and 4 bits.
+ * bits they are drawn for words below 2^59. philox/round.h has more of them,
+ * and philox/quantize.h rounding to 8 and 4 bits.
  *
  * A permutation is the order of n items that philox/permute.h describes:
  * element e is philox_permute(state, n, e). So its spans end at element n - 1,

@@ -61,8 +61,9 @@ enum philox_quantize_flags {
 	 * columns. */
 	PHILOX_QUANTIZE_TRANSPOSED = 2,
 	/* scales lie as cuBLASLt takes them: tiles of 128 lines x 4 blocks,
-	 * line by line of tiles. In a tile that of line i and block j is at 16
-	 * (i % 32) + 4 (i / 32) + j. Lines and blocks that fill tiles up are 0. */
+	 * line by line of tiles. In a tile that of line i and block j is at
+	 * 16 (i % 32) + 4 (i / 32) + j. Lines and blocks that fill tiles up
+	 * are 0. */
 	PHILOX_QUANTIZE_SWIZZLED = 4
 };
 
@@ -80,23 +81,25 @@ struct philox_quantize_desc {
 	uint32_t bits;           /* of an element: 32, 16 or 8; 0 is 32 */
 	uint32_t scaling;        /* enum philox_scaling */
 	uint32_t flags;          /* of enum philox_quantize_flags, added up */
-	const void *in;  /* the span's elements, aligned to their dtype */
-	void *out;       /* as many, apart from `in`: of 16 bits (BF16, F16), a
-			      byte (E4M3, E5M2), or half of one (E2M1, the first
-			      of two in the low half; then span's first, count and
-			      row_stride are even, and so are its rows where it is
-			      transposed) */
-	uint8_t *scales; /* with scaling: philox_quantize_scales_size() bytes,
-			      line after line or swizzled: of NVFP4 the E4M3
-			      number s, of MX the code */
+	/* the span's elements, aligned to their dtype */
+	const void *in;
+	/* as many, apart from `in`: of 16 bits (BF16, F16), a byte (E4M3,
+	 * E5M2), or half of one (E2M1, the first of two in the low half; then
+	 * span's first, count and row_stride are even, and so are its rows
+	 * where it is transposed) */
+	void *out;
+	/* with scaling: philox_quantize_scales_size() bytes, line after line or
+	 * swizzled: of NVFP4 the E4M3 number s, of MX the code */
+	uint8_t *scales;
 	const float *tensor_scale; /* NVFP4: t; read when the work runs */
-	uint64_t
-		*saturated; /* NULL, or a count, to which the elements are added
-			      whose magnitude, after scaling, was above the
-			      format's largest number, and the NaNs in E2M1 */
-	uint64_t tensor_rows; /* transposed shards with scaling: the rows of the
-			      whole tensor; 0: the span has the last of them */
-	uint64_t reserved;    /* 0 */
+	/* NULL, or a count, to which the elements are added whose magnitude,
+	 * after scaling, was above the format's largest number, and the NaNs in
+	 * E2M1 */
+	uint64_t *saturated;
+	/* transposed shards with scaling: the rows of the whole tensor; 0: the
+	 * span has the last of them */
+	uint64_t tensor_rows;
+	uint64_t reserved; /* 0 */
 };
 
 /*
