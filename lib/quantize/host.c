@@ -29,7 +29,7 @@ struct piece {
 	struct quantize_job job;
 	const struct quantize_loops *loops;
 	uint64_t line, element, at; /* of its first element */
-	uint32_t begin;             /* that one's place in the row, in blocks */
+	uint64_t begin;             /* that one's place in the row, in blocks */
 	uint32_t n;
 	float x[PIECE];
 	uint32_t words[PIECE + 4], fields[PIECE], codes[PIECE];
@@ -106,6 +106,8 @@ static void scale_piece(struct piece *p)
 	for (uint32_t i = 0; i < p->n; i++)
 		p->job.saturated += (uint32_t)philox_round_is_beyond(
 			p->job.how.format, p->x[i]);
+	quantize_end(&p->job);
+	p->job.saturated = 0;
 }
 
 /* Rule EXACT: the elements whose fields do not decide. */
@@ -165,7 +167,7 @@ static void run_row(struct piece *p, uint64_t row)
 	for (uint64_t begin = 0; begin < item->cols; begin += PIECE) {
 		const uint64_t left = item->cols - begin;
 
-		p->begin = (uint32_t)(begin / size);
+		p->begin = begin / size;
 		p->element = item->first + row * item->stride + begin;
 		p->at = row * item->cols + begin;
 		p->n = left < PIECE ? (uint32_t)left : PIECE;
@@ -220,7 +222,6 @@ void quantize_host_run(const struct quantize_item *item)
 		run_row(&p, row);
 	if (item->swizzled)
 		fill_up(item);
-	quantize_end(&p.job);
 }
 
 /* --- kernels -------------------------------------------------------------- */

@@ -324,6 +324,30 @@ def drafts(law):
     return lines
 
 
+def formats(law):
+    state, tenths, small = (42, 0), f32(0.3), f32(-0.001)
+    lines = [f"{form} " + " ".join(
+        f"{law['rounded_to'](form, state, e, x, n, is_exact, True):x}"
+        for e in range(4)
+        for x, n, is_exact in ((tenths, 32, False), (small, 8, True)))
+        for form in ("bf16", "f16", "e4m3", "e5m2", "e2m1")]
+    ties = [law["f32_of"](0x3F800000 | 0x53 << 12 | rest)
+            for rest in range(1, 0x1000, 0x2AA)]
+    lines.append("ties " + " ".join(
+        f"{law['rounded_to']('e4m3', state, 0, x, 8, True, True):x}"
+        for x in ties))
+    signs = sum((law["word"](state, 32 + i) < 2**31) << i for i in range(32))
+    lines.append("{:x} {:x} {:x} {:x}".format(
+        law["nvfp4"](f32(3.3), f32(0.01)), law["mx"]("e4m3", f32(3.7), False),
+        law["mx"]("e4m3", f32(3.7), True), signs))
+    return lines
+
+
+def orders(law):
+    return [" ".join(str(law["item"]((42, 0), n, e)) for e in range(count))
+            for n, count in ((12, 12), (1000, 4), (10**6, 4), (9 * 10**18, 2))]
+
+
 def blocks(law, page):
     """The table of Random123."""
     found = re.findall(r"^\| (\S+|2\^64 - 1) \| (\S+|2\^64 - 1) \| "
@@ -346,7 +370,7 @@ def main():
     shown = [text.splitlines() for text in re.findall(
         r"^```output\n(.*?)^```", page, re.M | re.S)]
     makers = (normals, keys, words, values, digests, dropped, rows, tokens,
-              drafts)
+              drafts, formats, orders)
     right = blocks(law, page) and len(shown) == len(makers)
     for answers, maker in zip(shown, makers):
         made = maker(law)
