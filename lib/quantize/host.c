@@ -37,21 +37,6 @@ struct piece {
 
 /* --- fields --------------------------------------------------------------- */
 
-/* The fields of 16 or 8 bits of the words of a piece. */
-static void take_parts(struct piece *p, uint32_t bits, uint32_t skip)
-{
-	const uint32_t shift = bits == 16 ? 1 : 2, each = 1u << shift;
-	const uint32_t mask = (1u << bits) - 1;
-
-	for (uint32_t i = 0; i < p->n; i++) {
-		const uint32_t part = i + skip;
-
-		p->fields[i] =
-			p->words[part >> shift] >> (part & (each - 1)) * bits &
-			mask;
-	}
-}
-
 static void draw_fields(struct piece *p)
 {
 	const uint32_t bits = p->job.how.bits;
@@ -68,17 +53,30 @@ static void draw_fields(struct piece *p)
 
 	fill_host_run(KERNEL_bits_u32, &args);
 	if (bits != 32)
-		take_parts(p, bits, skip);
+		p->loops->part(bits, p->words, skip, p->n, p->fields);
 }
 
 /* --- a piece -------------------------------------------------------------- */
+
+/* Where an element of an array of a dtype or a format is. */
+static const char *in_at(const struct quantize_item *item, uint64_t at)
+{
+	return (const char *)item->in +
+	       at * (item->in_dtype == PHILOX_DTYPE_F32 ? 4 : 2);
+}
+
+static char *out_at(const struct quantize_item *item, uint64_t at)
+{
+	return (char *)item->out + (item->format == PHILOX_FORMAT_E2M1  ? at / 2
+				    : item->format <= PHILOX_FORMAT_F16 ? 2 * at
+									: at);
+}
 
 static void read_piece(struct piece *p)
 {
 	const struct quantize_item *item = p->job.item;
 
-	for (uint32_t i = 0; i < p->n; i++)
-		p->x[i] = quantize_in(item, p->at + i);
+	p->loops->widen(item->in_dtype, in_at(item, p->at), p->n, p->x);
 	/* lanes that are not used: numbers, which cost no more */
 	for (uint32_t i = p->n; i % QUANTIZE_LANES; i++)
 		p->x[i] = 0.0f, p->fields[i] = 0;
@@ -87,11 +85,10 @@ static void read_piece(struct piece *p)
 static void scale_block(struct piece *p, uint32_t i, uint32_t size)
 {
 	const uint32_t n = p->n - i < size ? p->n - i : size;
-	float amax = 0.0f, scale;
+	const float amax = p->loops->largest(p->x + i, n);
+	const float scale =
+		quantize_scale(&p->job, p->line, p->begin + i / size, amax);
 
-	for (uint32_t k = i; k < i + n; k++)
-		amax = philox_greater(amax, quantize_size(p->x[k]));
-	scale = quantize_scale(&p->job, p->line, p->begin + i / size, amax);
 	p->loops->divide(p->x + i, size, scale);
 }
 
@@ -103,9 +100,7 @@ static void scale_piece(struct piece *p)
 		scale_block(p, i, size);
 	if (!p->job.item->saturated)
 		return;
-	for (uint32_t i = 0; i < p->n; i++)
-		p->job.saturated += (uint32_t)philox_round_is_beyond(
-			p->job.how.format, p->x[i]);
+	p->job.saturated = p->loops->beyond(p->job.how.format, p->x, p->n);
 	quantize_end(&p->job);
 	p->job.saturated = 0;
 }
@@ -118,25 +113,6 @@ static void end_ties(struct piece *p)
 			p->codes[i] =
 				quantize_exact(p->job.state, p->element + i,
 					       p->x[i], p->job.how);
-}
-
-static void write_piece(struct piece *p)
-{
-	const struct quantize_item *item = p->job.item;
-	uint8_t *bytes = (uint8_t *)item->out;
-
-	if (item->format <= PHILOX_FORMAT_F16)
-		for (uint32_t i = 0; i < p->n; i++)
-			((uint16_t *)item->out)[p->at + i] =
-				(uint16_t)p->codes[i];
-	else if (item->format != PHILOX_FORMAT_E2M1)
-		for (uint32_t i = 0; i < p->n; i++)
-			bytes[p->at + i] = (uint8_t)p->codes[i];
-	else
-		for (uint32_t i = 0; i < p->n; i += 2)
-			bytes[(p->at + i) / 2] =
-				(uint8_t)((p->codes[i] & 0xf) | p->codes[i + 1]
-									<< 4);
 }
 
 static void run_piece(struct piece *p)
@@ -153,7 +129,7 @@ static void run_piece(struct piece *p)
 					      lanes, p->codes);
 	if (how->rule == PHILOX_ROUND_EXACT)
 		end_ties(p);
-	write_piece(p);
+	p->loops->pack(how->format, p->codes, p->n, out_at(p->job.item, p->at));
 }
 
 /* --- tensors -------------------------------------------------------------- */

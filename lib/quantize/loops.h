@@ -3,8 +3,9 @@
  *
  * Included by one file for each instruction set, after LOOPS_NAME() says how its
  * names end. They call the functions of philox/round.h, so all give the same
- * bits. The trip counts of the inner loops are known.
+ * bits.
  */
+#include <string.h>
 #include "lib/quantize/elements.h"
 #include "lib/quantize/quantize.h"
 
@@ -16,9 +17,8 @@ static inline __attribute__((always_inline)) void round_some(
 	const struct philox_rounding how = {format, PHILOX_ROUND_FIXED, bits,
 					    saturate};
 
-	for (uint32_t i = 0; i < n; i += QUANTIZE_LANES)
-		for (uint32_t k = i; k < i + QUANTIZE_LANES; k++)
-			codes[k] = quantize_fixed(how, x[k], fields[k]);
+	for (uint32_t i = 0; i < n; i++)
+		codes[i] = quantize_fixed(how, x[i], fields[i]);
 }
 
 #define LOOP(format, bits)                                               \
@@ -37,11 +37,102 @@ LOOPS(E4M3)
 LOOPS(E5M2)
 LOOPS(E2M1)
 
+/* --- what is before and after it ------------------------------------------ */
+
+static void LOOPS_NAME(widen)(uint32_t dtype, const void *in, uint32_t n,
+			      float *x)
+{
+	const uint16_t *halves = (const uint16_t *)in;
+
+	if (dtype == PHILOX_DTYPE_F32)
+		memcpy(x, in, n * sizeof(*x));
+	else if (dtype == PHILOX_DTYPE_BF16)
+		for (uint32_t i = 0; i < n; i++)
+			x[i] = philox_bf16_to_f32(halves[i]);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			x[i] = philox_f16_to_f32(halves[i]);
+}
+
+/*
+ * The halves or bytes of words, from number `skip` of the first on. Where the
+ * lowest byte of a word is the first they follow one another in memory.
+ */
+static void LOOPS_NAME(part)(uint32_t bits, const uint32_t *words,
+			     uint32_t skip, uint32_t n, uint32_t *fields)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	typedef uint16_t half __attribute__((may_alias));
+	const half *halves = (const half *)words + skip;
+	const uint8_t *bytes = (const uint8_t *)words + skip;
+
+	if (bits == 16)
+		for (uint32_t i = 0; i < n; i++)
+			fields[i] = halves[i];
+	else
+		for (uint32_t i = 0; i < n; i++)
+			fields[i] = bytes[i];
+#else
+	const uint32_t each = 32 / bits;
+
+	for (uint32_t i = 0; i < n; i++)
+		fields[i] = words[(i + skip) / each] >>
+				    (i + skip) % each * bits &
+			    ((1u << bits) - 1);
+#endif
+}
+
+/* Magnitudes, but those of NaNs, have the order of their bits. */
+static float LOOPS_NAME(largest)(const float *x, uint32_t n)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t bits = philox_f32_bits(x[i]) & 0x7fffffffu;
+		const uint32_t size = bits > 0x7f800000u ? 0 : bits;
+
+		most = size > most ? size : most;
+	}
+	return philox_f32_from_bits(most);
+}
+
+static uint32_t LOOPS_NAME(beyond)(uint32_t format, const float *x, uint32_t n)
+{
+	const uint32_t largest = philox_format_largest_f32(format);
+	const uint32_t last = format == PHILOX_FORMAT_E2M1 ? 0x7fffffffu
+							   : 0x7f800000u;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t size = philox_f32_bits(x[i]) & 0x7fffffffu;
+
+		count += size > largest && size <= last;
+	}
+	return count;
+}
+
+/* The results of n elements, an even number in E2M1, without marks of ties. */
+static void LOOPS_NAME(pack)(uint32_t format, const uint32_t *codes, uint32_t n,
+			     void *out)
+{
+	uint8_t *bytes = (uint8_t *)out;
+
+	if (format <= PHILOX_FORMAT_F16)
+		for (uint32_t i = 0; i < n; i++)
+			((uint16_t *)out)[i] = (uint16_t)codes[i];
+	else if (format != PHILOX_FORMAT_E2M1)
+		for (uint32_t i = 0; i < n; i++)
+			bytes[i] = (uint8_t)codes[i];
+	else
+		for (uint32_t i = 0; i < n / 2; i++)
+			bytes[i] = (uint8_t)((codes[2 * i] & 0xf) |
+					     codes[2 * i + 1] << 4);
+}
+
 static void LOOPS_NAME(divide)(float *x, uint32_t n, float scale)
 {
-	for (uint32_t i = 0; i < n; i += 16)
-		for (uint32_t k = i; k < i + 16; k++)
-			x[k] = philox_scaled_down(x[k], scale);
+	for (uint32_t i = 0; i < n; i++)
+		x[i] = philox_scaled_down(x[i], scale);
 }
 
 #define ROW(format)                                        \
@@ -51,7 +142,12 @@ static void LOOPS_NAME(divide)(float *x, uint32_t n, float scale)
 		LOOPS_NAME(round_##format##_8),            \
 	}
 const struct quantize_loops LOOPS_NAME(quantize_loops) = {
+	.widen = LOOPS_NAME(widen),
+	.part = LOOPS_NAME(part),
+	.largest = LOOPS_NAME(largest),
+	.beyond = LOOPS_NAME(beyond),
 	.divide = LOOPS_NAME(divide),
+	.pack = LOOPS_NAME(pack),
 	.round = {ROW(BF16), ROW(F16), ROW(E4M3), ROW(E5M2), ROW(E2M1)},
 };
 #undef ROW

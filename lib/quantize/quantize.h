@@ -58,15 +58,25 @@ void quantize_host_plain(const struct quantize_item *item);
 #define QUANTIZE_LANES 64 /* loops do a multiple of it */
 
 /*
- * The loops of one instruction set. `round` has those of each format, with 32,
- * 16 and 8 bits: quantize_fixed(). `divide` divides a block by its scale, 16
- * numbers or 32.
+ * The loops of one instruction set, in the order in which they are used. `widen`
+ * makes numbers of inputs, and `part` fields of words. `largest` finds the
+ * magnitude that a block's scale is made of, `divide` divides a block by it, 16
+ * numbers or 32, and `beyond` counts what is above a format's largest number.
+ * `round` has the loops of each format, with 32, 16 and 8 bits:
+ * quantize_fixed(). `pack` writes results.
  */
 struct quantize_loops {
+	void (*widen)(uint32_t dtype, const void *in, uint32_t n, float *x);
+	void (*part)(uint32_t bits, const uint32_t *words, uint32_t skip,
+		     uint32_t n, uint32_t *fields);
+	float (*largest)(const float *x, uint32_t n);
 	void (*divide)(float *x, uint32_t n, float scale);
+	uint32_t (*beyond)(uint32_t format, const float *x, uint32_t n);
 	void (*round[5][3])(uint32_t saturate, const float *x,
 			    const uint32_t *fields, uint32_t n,
 			    uint32_t *codes);
+	void (*pack)(uint32_t format, const uint32_t *codes, uint32_t n,
+		     void *out);
 };
 
 extern const struct quantize_loops quantize_loops_scalar, quantize_loops_avx2,
