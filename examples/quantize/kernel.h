@@ -104,12 +104,6 @@ PHILOX_FN void store_transformed(const struct quantize *q, uint64_t k)
 		q->transformed[BLOCK * k + i] = b.x[i];
 }
 
-/* The scale of the tensor brings its largest number to the largest there is. */
-PHILOX_FN float tensor_scale_of(float largest)
-{
-	return philox_quotient(largest, 6 * 448);
-}
-
 /*
  * Element i of the block is element 16 k + i of the operator's call. Its field
  * has all 32 bits: a block draws four blocks of words, once.
@@ -120,7 +114,7 @@ PHILOX_FN void store_rounded(const struct quantize *q, uint64_t k)
 					    PHILOX_ROUND_EXACT, 32, 1};
 	const struct philox_state state = philox_resolve(q->roundings);
 	const struct block b = block_of(q, k);
-	const float t = tensor_scale_of(*q->largest);
+	const float t = philox_nvfp4_tensor_scale(*q->largest);
 	const uint32_t s = philox_nvfp4_scale(largest_of(b), t);
 	const float scale = philox_nvfp4_scale_to_f32(s, t);
 	struct philox_words words = {{0, 0, 0, 0}};

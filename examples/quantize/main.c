@@ -163,7 +163,7 @@ static double error_of(const double *sum, int n, const double *truth)
 
 static int is_same(const struct rounded *own, const struct rounded *by_library)
 {
-	const float scale = tensor_scale_of(own->number);
+	const float scale = philox_nvfp4_tensor_scale(own->number);
 
 	return !memcmp(own->out, by_library->out, OUT_BYTES) &&
 	       !memcmp(own->scales, by_library->scales, SCALES) &&
@@ -195,7 +195,7 @@ static uint64_t step(const struct run *run, const struct way *way, double *sum)
 			printf("own numbers are not the library's\n");
 			exit(1);
 		}
-		expand(&o->own, tensor_scale_of(o->own.number), x[i]);
+		expand(&o->own, philox_nvfp4_tensor_scale(o->own.number), x[i]);
 	}
 	add_product(x[LEFT], x[RIGHT], sum);
 	return operands[LEFT].cut_off + operands[RIGHT].cut_off;

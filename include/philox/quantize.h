@@ -20,15 +20,18 @@
  *   weights.tensor_scale = scale;
  *   philox_pass_quantize(&pass, &weights, 1);
  *
- * Two tensors that are rounded by one call of one operator have the same bits
- * where their elements have the same index. That is wanted for a tensor and its
- * transposed copy, whose results are then equal where their scales are. Others
- * need operators or calls of their own.
+ * Two tensors with the same `op` and `call` have the same bits where their
+ * elements have the same index. That is wanted for a tensor and its transposed
+ * copy, whose results are then equal where their scales are. Others need
+ * operators or calls of their own.
  *
  * Lines and blocks: a line is a row of the span or, where it is transposed, a
  * column. A block is 16 (NVFP4) or 32 (MX) consecutive elements of a line, of
  * the tensor, counted from its beginning; the last of a line may be shorter, as
- * if zeros followed. A span that begins or ends within a block is refused.
+ * if zeros followed. A span that begins or ends within a block is refused. A
+ * tensor's rows have row_stride elements. A span of one row whose row_stride is
+ * not above its count is of a flat tensor: one line, of which the span has the
+ * end, or ends between two blocks.
  */
 #ifndef PHILOX_QUANTIZE_H
 #define PHILOX_QUANTIZE_H
@@ -97,7 +100,7 @@ struct philox_quantize_desc {
 	 * E2M1 */
 	uint64_t *saturated;
 	/* transposed shards with scaling: the rows of the whole tensor; 0: the
-	 * span has the last of them */
+	 * span has the last of them. Else it is not looked at. */
 	uint64_t tensor_rows;
 	uint64_t reserved; /* 0 */
 };
@@ -117,18 +120,24 @@ struct philox_quantize_desc {
  * 0xff); without scales E2M1 has no NaN and gives 6. It adds nothing to
  * `saturated`.
  *
+ * All tensors are rounded at once: what is written for one is not used for
+ * another, except that they may share `saturated`.
+ *
  * Returns PHILOX_OK, or an error; then nothing has changed.
- * Errors: the message names region, operator, tensor and field.
+ * Errors: the message names the region, the tensor if there are several, and
+ * the field or array.
  *   PHILOX_ERROR_INVALID   a field is outside its range; a pointer is NULL or
  *                          misaligned; arrays overlap, or rows of the span; a
  *                          block or a byte is cut; op or call is out of range;
  *                          an array is outside its memory on a host device
- *   PHILOX_ERROR_OVERFLOW  a span's last element, or an array's size, exceeds
- *                          2^64
+ *   PHILOX_ERROR_OVERFLOW  a span's last element exceeds 2^64, or it has more
+ *                          than 2^54
+ *   PHILOX_ERROR_MEMORY    the list needs memory
  *   PHILOX_ERROR_STATE     the pass is not open
  *   PHILOX_ERROR_STALE     its region was destroyed
  *   PHILOX_ERROR_MISMATCH  its stream has begun or ended a capture since
- *   those of the device; of several kernels earlier ones may be on the stream
+ *   those of the device, and of memory on a host device: of several kernels
+ *                          earlier ones may be on the stream
  * During capture: recorded, as kernel nodes. Pointers are those of replays.
  * Threads: any, at any time.
  */
@@ -141,8 +150,8 @@ PHILOX_API enum philox_status philox_pass_quantize(
  *
  *   device     the device
  *   stream     the stream
- *   rngs       n_tensors states, by value or as device addresses
- *              (philox_rng_fill())
+ *   rngs       n_tensors states, by value or as device addresses, poisoned
+ *              ones only as addresses (philox_rng_fill())
  *   tensors    n_tensors of them, of one size; op and call are not looked at
  *   n_tensors  how many, as for philox_pass_quantize()
  *
@@ -179,7 +188,8 @@ PHILOX_API enum philox_status philox_state_quantize(
 /*
  * Find how many bytes the scales of a tensor have.
  *
- *   tensor  its span, format, scaling and flags; pointers are not looked at
+ *   tensor  its span, format, scaling, flags and tensor_rows; nothing else is
+ *           looked at
  *   bytes   written; 0 without scaling
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
@@ -191,8 +201,8 @@ PHILOX_API enum philox_status philox_quantize_scales_size(
 	const struct philox_quantize_desc *tensor, uint64_t *bytes);
 
 /*
- * Find the scale t of a tensor for NVFP4, on a stream: the largest magnitude,
- * without NaNs, over 6 x 448, rounded once; 0 of a tensor of zeros.
+ * Find the scale t of a tensor for NVFP4, on a stream:
+ * philox_nvfp4_tensor_scale() of the largest magnitude, without NaNs.
  *
  *   device  the device
  *   stream  the stream
@@ -210,7 +220,7 @@ PHILOX_API enum philox_status philox_quantize_scales_size(
  *                          an array is outside its memory on a host device
  *   PHILOX_ERROR_OVERFLOW  the size in bytes exceeds 2^64
  *   those of the device; then the scale may be 0
- * During capture: recorded, as a memset and a kernel node.
+ * During capture: recorded, as a kernel node, on a GPU after a memset.
  * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_tensor_scale(struct philox_device *device,

@@ -58,7 +58,8 @@
  * Without saturation infinity (for E4M3 NaN) is the neighbour that follows the
  * largest number. These are OCP's two modes of overflow (OFP8 1.0, section
  * 5.2), and for NaN what PTX says of cvt with .satfinite. BF16 and F16 with 32
- * bits and FIXED are philox_round_bf16() and philox_round_f16().
+ * bits and FIXED, not saturating, are philox_round_bf16() and
+ * philox_round_f16().
  *
  * During capture: all functions here are legal.
  * Threads: any, at any time.
@@ -379,19 +380,44 @@ PHILOX_FN uint32_t philox_round_nearest(uint32_t format, float x)
  *           power for which none is. Powers below -127 become -127.
  *
  * 6 t, amax / (6 t), s t and x / scale are f32 operations, each rounded once. t
- * is at least 0; t = 0 is for a tensor of zeros.
+ * is that of philox_nvfp4_tensor_scale(), or another number from 2^-126 on; t
+ * = 0 is for a tensor of zeros.
  */
 #define PHILOX_NVFP4_BLOCK 16
 #define PHILOX_MX_BLOCK    32
 
-/* Return a / b, rounded once; on any device with the same bits. */
+/* Return a / b, rounded once. */
 PHILOX_FN float philox_quotient(float a, float b)
 {
 #ifdef __CUDA_ARCH__
-	return __fdiv_rn(a, b);
+	float result;
+
+	asm("div.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+	return result;
 #else
+	/* with such options vectors are divided by approximations */
+#if defined(__FAST_MATH__) || defined(__RECIPROCAL_MATH__)
+#ifdef __x86_64__
+	__asm__("" : "+x"(b));
+#else
+	__asm__("" : "+m"(b));
+#endif
+#endif
 	return a / b;
 #endif
+}
+
+/*
+ * Return the scale t of a tensor: its largest magnitude over 6 x 448, but at
+ * least 2^-126, so that no scale of a block is 0; 0 of a tensor of zeros.
+ */
+PHILOX_FN float philox_nvfp4_tensor_scale(float amax)
+{
+	const float t = philox_quotient(amax, 2688.0f);
+
+	return philox_f32_bits(amax) << 1
+		       ? philox_greater(t, philox_f32_from_bits(0x00800000u))
+		       : 0.0f;
 }
 
 /* Return the E4M3 number s of a block of NVFP4, without a sign. */
@@ -400,7 +426,7 @@ PHILOX_FN uint32_t philox_nvfp4_scale(float amax, float tensor_scale)
 	const float six = philox_multiply(6.0f, tensor_scale);
 	uint32_t code;
 
-	if (!(amax > 0.0f))
+	if (!(philox_f32_bits(amax) << 1))
 		return 0;
 	/* a NaN, of a scale that is one, gives the largest number */
 	code = philox_round_nearest(PHILOX_FORMAT_E4M3,

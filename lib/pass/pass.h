@@ -184,7 +184,7 @@ enum philox_status pass_find_rng(const struct philox_pass *pass, uint32_t op,
  * first overlap of each operator in each forward is logged as a warning that
  * names region, operator and ticket. Other contexts note nothing.
  *
- * Only fills through a pass are seen. What the caller's own kernels draw from a
+ * Only fills through a pass are seen, and tensors that it rounds as they lie. What the caller's own kernels draw from a
  * pass is not, nor is a warm-up: all that are open draw the same numbers.
  */
 

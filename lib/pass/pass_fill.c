@@ -102,7 +102,8 @@ static enum philox_status add_tensor(const struct philox_pass *pass,
 		return pass_finish(pass, status);
 	status = pass_find_rng(pass, tensor.op, tensor.call, &rng);
 	if (status != PHILOX_OK)
-		return status;
+		return n < 2 ? status
+			     : status_prefix(status, "tensor %zu: ", i);
 	status = quantize_add(work, i, n, &tensor, rng);
 	return status == PHILOX_OK ? status
 				   : pass_fail_op(pass, tensor.op, status);
@@ -120,8 +121,12 @@ static enum philox_status put_tensors(
 		return status;
 	status = pass_check_stream(pass, "philox_pass_quantize");
 	if (status == PHILOX_OK)
+		status = quantize_check_all(work);
+	if (status == PHILOX_OK)
 		status = quantize_put(pass->region->context->device,
 				      pass->stream, work);
+	if (status != PHILOX_OK)
+		status_prefix(status, "region '%s': ", pass->region->name);
 	return pass_finish(pass, status);
 }
 
@@ -134,7 +139,9 @@ static void note_tensor(const struct philox_pass *pass,
 
 	if (quantize_take(tensors, i, n, &tensor) != PHILOX_OK)
 		return;
-	spans_draw(pass, tensor.op, tensor.call, tensor.span);
+	/* a transposed copy has the same bits on purpose */
+	if (!(tensor.flags & PHILOX_QUANTIZE_TRANSPOSED))
+		spans_draw(pass, tensor.op, tensor.call, tensor.span);
 	if (pass->capture_id)
 		pass_note(pass, &(struct pass_note){.op = tensor.op,
 						    .call = tensor.call});

@@ -377,15 +377,15 @@ PHILOX_FN void quantize_fields16(struct philox_state state, uint64_t e,
  * 16 elements of a block that begins at a multiple of 16 and whose arrays are
  * aligned to 16 bytes: in accesses of that size.
  */
-struct __attribute__((aligned(16))) quantize_f32x4 {
+struct __attribute__((aligned(16), may_alias)) quantize_f32x4 {
 	float x[4];
 };
 
-struct __attribute__((aligned(16))) quantize_u32x4 {
+struct __attribute__((aligned(16), may_alias)) quantize_u32x4 {
 	uint32_t x[4];
 };
 
-struct __attribute__((aligned(8))) quantize_u32x2 {
+struct __attribute__((aligned(8), may_alias)) quantize_u32x2 {
 	uint32_t x[2];
 };
 
@@ -715,14 +715,6 @@ PHILOX_FN void quantize_unit(struct quantize_job *job, uint64_t unit)
 		quantize_patch_unit(job, line, block);
 	else
 		quantize_row_unit(job, line, block);
-}
-
-/* --- the scale of a tensor ------------------------------------------------ */
-
-/* The scale that a magnitude gives. */
-PHILOX_FN float quantize_tensor_scale(float amax)
-{
-	return philox_quotient(amax, 2688.0f); /* 6 x 448 */
 }
 
 #endif

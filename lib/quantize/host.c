@@ -232,5 +232,5 @@ void run_amax(const void *pointer)
 	for (uint64_t i = 0; i < args->count; i++)
 		amax = philox_greater(amax,
 				      quantize_size(quantize_in(&item, i)));
-	*args->scale = quantize_tensor_scale(amax);
+	*args->scale = philox_nvfp4_tensor_scale(amax);
 }

@@ -46,11 +46,6 @@ static enum philox_status check_numbers(const struct philox_quantize_desc *t)
 				  "quantize: in_dtype is %" PRIu32
 				  ", not f32, bf16 or f16",
 				  t->in_dtype);
-	if (t->format > PHILOX_FORMAT_E2M1)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "quantize: format is %" PRIu32
-				  ", which is unknown",
-				  t->format);
 	if (t->rule > PHILOX_ROUND_EXACT)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "quantize: rule is %" PRIu32
@@ -70,6 +65,11 @@ static enum philox_status check_scaling(const struct philox_quantize_desc *t)
 			       PHILOX_QUANTIZE_TRANSPOSED |
 			       PHILOX_QUANTIZE_SWIZZLED;
 
+	if (t->format > PHILOX_FORMAT_E2M1)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "quantize: format is %" PRIu32
+				  ", which is unknown",
+				  t->format);
 	if (t->scaling > PHILOX_SCALING_MX_UP)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "quantize: scaling is %" PRIu32
@@ -142,8 +142,8 @@ static enum philox_status check_halves(const struct philox_quantize_desc *t)
 }
 
 /*
- * Where a span is in the rows of its tensor. A plain span whose rows are of
- * unknown length is flat: one row, as long as numbers go.
+ * Where a span is in the rows of its tensor. One row without a longer stride is
+ * of a flat tensor: one row, as long as numbers go.
  */
 struct place {
 	uint64_t row, column;
@@ -155,11 +155,8 @@ static struct place place_of(const struct philox_quantize_desc *t)
 	const struct philox_span *span = &t->span;
 	struct place place = {0, span->first, 0};
 
-	if (rows_of(t) > 1 || span->row_stride > span->count)
+	if (rows_of(t) > 1 || span->row_stride > span->count) {
 		place.length = span->row_stride;
-	else if (span->first % span->count == 0)
-		place.length = span->count;
-	if (place.length) {
 		place.row = span->first / place.length;
 		place.column = span->first % place.length;
 	}
@@ -198,12 +195,30 @@ static enum philox_status check_cut(const struct philox_quantize_desc *t,
 						 : PHILOX_OK;
 }
 
+/* All of a span is in its rows. */
+static enum philox_status check_end(const struct philox_quantize_desc *t,
+				    const struct place *place)
+{
+	const uint64_t end = place->column + t->span.count;
+
+	if (!place->length || end <= place->length)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "quantize: span ends at column %" PRIu64
+			  ", of %" PRIu64,
+			  end, place->length);
+}
+
 static enum philox_status check_blocks(const struct philox_quantize_desc *t)
 {
 	const struct place place = place_of(t);
+	enum philox_status status;
 
 	if (!t->scaling)
 		return PHILOX_OK;
+	status = check_end(t, &place);
+	if (status != PHILOX_OK)
+		return status;
 	if (t->flags & PHILOX_QUANTIZE_TRANSPOSED)
 		return check_cut(t, "row", place.row, place.row + rows_of(t),
 				 t->tensor_rows);
@@ -458,6 +473,94 @@ enum philox_status quantize_add(struct quantize_work *work, size_t i, size_t n,
 	return of_tensor(i, n, add(work, tensor, rng));
 }
 
+/* --- tensors of one call -------------------------------------------------- */
+
+/* An array of a tensor of a call. */
+struct used {
+	struct kernel_array array;
+	size_t tensor;
+};
+
+static uintptr_t end_of(const struct used *used)
+{
+	return (uintptr_t)used->array.at + used->array.size;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uintptr_t x = (uintptr_t)((const struct used *)a)->array.at;
+	const uintptr_t y = (uintptr_t)((const struct used *)b)->array.at;
+
+	return (x > y) - (x < y);
+}
+
+/* Those of all tensors, but counts, which several may share. */
+static size_t list_all(const struct quantize_work *work, struct used *all)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < work->n; i++) {
+		struct kernel_array arrays[ARRAYS];
+		const uint32_t some = list_arrays(&work->items[i], arrays);
+
+		for (uint32_t k = 0; k < some; k++)
+			if (arrays[k].at != work->items[i].saturated)
+				all[n++] = (struct used){arrays[k], i};
+	}
+	return n;
+}
+
+static enum philox_status fail_shared(const struct used *a,
+				      const struct used *b)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s (%p) of tensor %zu and %s (%p) of tensor %zu "
+			  "overlap: all are rounded at once",
+			  a->array.name, a->array.at, a->tensor,
+			  b->array.name + sizeof("quantize:"), b->array.at,
+			  b->tensor);
+}
+
+/*
+ * In the order of addresses an array meets one before it if it begins before the
+ * furthest end of those; of what is only read that does not matter.
+ */
+static enum philox_status check_shared(struct used *all, size_t n)
+{
+	const struct used *furthest = NULL, *written = NULL;
+
+	qsort(all, n, sizeof(*all), by_address);
+	for (size_t i = 0; i < n; i++) {
+		const struct used *met =
+			all[i].array.written ? furthest : written;
+
+		if (met && overlap(&met->array, &all[i].array))
+			return fail_shared(met, &all[i]);
+		if (!furthest || end_of(&all[i]) > end_of(furthest))
+			furthest = &all[i];
+		if (all[i].array.written &&
+		    (!written || end_of(&all[i]) > end_of(written)))
+			written = &all[i];
+	}
+	return PHILOX_OK;
+}
+
+enum philox_status quantize_check_all(const struct quantize_work *work)
+{
+	enum philox_status status;
+	struct used *all;
+
+	if (work->n < 2)
+		return PHILOX_OK;
+	all = calloc(work->n * ARRAYS, sizeof(*all));
+	if (!all)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "quantize: no memory for arrays");
+	status = check_shared(all, list_all(work, all));
+	free(all);
+	return status;
+}
+
 /* --- on a stream ---------------------------------------------------------- */
 
 /* What one kernel gets; allocated, since it is large. */
@@ -577,6 +680,8 @@ enum philox_status philox_rng_quantize(
 		return status;
 	status = add_all(&work, rngs, tensors, n_tensors);
 	if (status == PHILOX_OK)
+		status = quantize_check_all(&work);
+	if (status == PHILOX_OK)
 		status = quantize_put(device, stream, &work);
 	quantize_end_work(&work);
 	return status;
@@ -615,7 +720,9 @@ enum philox_status philox_quantize_scales_size(
 	enum philox_status status = quantize_take(tensor, 0, 1, &t);
 
 	if (status == PHILOX_OK)
-		status = check_form(&t);
+		status = check_scaling(&t);
+	if (status == PHILOX_OK)
+		status = check_span(&t);
 	if (status == PHILOX_OK && !bytes)
 		status = status_set(PHILOX_ERROR_INVALID, "bytes is NULL");
 	if (status != PHILOX_OK)
@@ -691,7 +798,8 @@ enum philox_status philox_tensor_scale(struct philox_device *device,
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
 	status = check_amax(dtype, in, count, scale);
-	if (status == PHILOX_OK)
+	/* a host's kernel writes the scale once, so it needs no 0 before */
+	if (status == PHILOX_OK && !(count && philox_device_is_host(device)))
 		status = philox_memory_set(device, stream, scale, 0,
 					   sizeof(*scale));
 	return status == PHILOX_OK && count

@@ -37,6 +37,12 @@ enum philox_status quantize_add(struct quantize_work *work, size_t i, size_t n,
 				const struct philox_quantize_desc *tensor,
 				struct philox_rng rng);
 
+/*
+ * quantize_check_all() refuses what is written for one tensor and used for
+ * another; counts may be shared. ERROR_INVALID, ERROR_MEMORY.
+ */
+enum philox_status quantize_check_all(const struct quantize_work *work);
+
 /* quantize_put() puts what has been added on a stream. */
 enum philox_status quantize_put(struct philox_device *device,
 				philox_stream stream,

@@ -63,6 +63,17 @@ Test(quantize, bf16_and_f16_have_the_numbers_of_stochastic_rounding)
 	}
 }
 
+/* Over 6 x 448, but never so small that the scale of a block could be 0. */
+Test(quantize, the_scale_of_a_tensor_brings_its_largest_number_to_2688)
+{
+	cr_assert_eq(philox_nvfp4_tensor_scale(0), 0);
+	cr_assert_eq(philox_nvfp4_tensor_scale(2688), 1);
+	cr_assert_eq(philox_nvfp4_tensor_scale(1e30f), 1e30f / 2688);
+	cr_assert_eq(philox_nvfp4_tensor_scale(0x1p-149f), 0x1p-126f);
+	cr_assert_eq(philox_nvfp4_tensor_scale(0x1p-114f), 0x1p-114f / 2688);
+	cr_assert_gt(philox_nvfp4_scale_to_f32(1, 0x1p-126f), 0);
+}
+
 Test(quantize, signs_are_those_of_bernoulli_numbers)
 {
 	const struct philox_state state = {99, 4};

@@ -105,6 +105,11 @@ PROMISE(quantize, refuses_spans_that_cut_a_byte_or_a_block)
 		s.t.tensor_rows = 60);
 	REFUSES("column 40, within a block of 16",
 		s.t.span = philox_span_elements(40, 32));
+	REFUSES("column 100, within a block of 16",
+		s.t.span = philox_span_elements(100, 100));
+	REFUSES("span ends at column 48, of 32",
+		s.t.span = philox_span_rows(16, 32, 32, 32),
+		s.t.flags = PHILOX_QUANTIZE_TRANSPOSED);
 	REFUSES_AS(PHILOX_ERROR_OVERFLOW, "past 2^64",
 		   s.t.span.first = UINT64_MAX - 63);
 	REFUSES_AS(PHILOX_ERROR_OVERFLOW, "past 2^64",
@@ -167,12 +172,62 @@ PROMISE(quantize, a_list_with_an_error_names_its_tensor_and_rounds_nothing)
 	tensors[1] = tensors[0];
 	tensors[1].op = 7;
 	FAILS(philox_pass_quantize(&pass, tensors, 2), PHILOX_ERROR_INVALID);
+	NAMES("tensor 1: ");
 	NAMES("no op 7");
 	OK(philox_stream_synchronize(f->device, f->stream));
 	cr_assert_eq(*(const uint8_t *)s.t.out, SENTINEL);
 	OK(philox_pass_abort(&pass));
 	FAILS(philox_pass_quantize(&pass, tensors, 1), PHILOX_ERROR_STATE);
 	FAILS(philox_pass_quantize(NULL, tensors, 1), PHILOX_ERROR_INVALID);
+}
+
+/* Counts may be shared, and inputs; what is written is one tensor's alone. */
+PROMISE(quantize, what_is_written_for_one_tensor_is_not_used_for_another)
+{
+	struct philox_quantize_desc tensors[3];
+	struct philox_rng rngs[3];
+	struct scene s;
+
+	make_scene(f, &s);
+	for (int i = 0; i < 3; i++) {
+		rngs[i] = s.rng;
+		tensors[i] = s.t;
+		tensors[i].span = philox_span_rows(0, 2, 64, 64);
+		tensors[i].out = (char *)s.t.out + 64 * i;
+		tensors[i].scales = s.t.scales + 8 * i;
+	}
+	OK(philox_rng_quantize(f->device, f->stream, rngs, tensors, 3));
+	tensors[2].out = (char *)tensors[1].out + 63;
+	FAILS(philox_rng_quantize(f->device, f->stream, rngs, tensors, 3),
+	      PHILOX_ERROR_INVALID);
+	NAMES("of tensor 1 and out");
+	tensors[2].out = (char *)tensors[1].out + 64;
+	tensors[0].in = tensors[2].out;
+	FAILS(philox_rng_quantize(f->device, f->stream, rngs, tensors, 3),
+	      PHILOX_ERROR_INVALID);
+	NAMES("all are rounded at once");
+	OK(philox_stream_synchronize(f->device, f->stream));
+}
+
+/* Only what the size depends on matters. */
+PROMISE(quantize, the_size_of_scales_needs_their_form_alone)
+{
+	struct philox_quantize_desc t = {
+		.size = sizeof(t),
+		.span = philox_span_rows(0, 130, 64, 64),
+		.format = PHILOX_FORMAT_E2M1,
+		.scaling = PHILOX_SCALING_NVFP4};
+	uint64_t bytes;
+
+	(void)f;
+	OK(philox_quantize_scales_size(&t, &bytes));
+	cr_assert_eq(bytes, 130 * 4);
+	t.flags = PHILOX_QUANTIZE_SWIZZLED;
+	OK(philox_quantize_scales_size(&t, &bytes));
+	cr_assert_eq(bytes, 2 * 512);
+	t.flags |= PHILOX_QUANTIZE_TRANSPOSED;
+	OK(philox_quantize_scales_size(&t, &bytes));
+	cr_assert_eq(bytes, 3 * 512);
 }
 
 PROMISE(quantize, scales_of_tensors_are_refused_by_name)

@@ -330,6 +330,7 @@ struct step {
 	struct philox_region *region;
 	struct philox_quantize_desc tensors[TENSORS];
 	struct tensor made[TENSORS];
+	uint64_t *saturated; /* one count for all */
 };
 
 static void make_step(struct fixture *f, struct step *step, uint32_t n)
@@ -340,6 +341,9 @@ static void make_step(struct fixture *f, struct step *step, uint32_t n)
 	const void *in = make_input(f, PHILOX_DTYPE_BF16);
 	uint8_t *out = make_memory(f, 64 * n);
 	uint8_t *scales = make_memory(f, 2 * n);
+
+	step->saturated = make_memory(f, sizeof(*step->saturated));
+	*step->saturated = 0;
 
 	OK(philox_region_create(f->context, &region, &step->region));
 	for (uint32_t i = 0; i < n; i++) {
@@ -356,7 +360,8 @@ static void make_step(struct fixture *f, struct step *step, uint32_t n)
 			.scaling = i % 2 ? PHILOX_SCALING_MX : 0,
 			.in = in,
 			.out = out + 64 * i,
-			.scales = scales + 2 * i};
+			.scales = scales + 2 * i,
+			.saturated = step->saturated};
 		t->out_size = out_size(&t->desc);
 		t->scales_size = t->desc.scaling ? 2 : 0;
 		step->tensors[i] = t->desc;
@@ -371,9 +376,27 @@ static void is_of_state(const struct tensor *t, struct philox_state of)
 
 	again.out = out;
 	again.scales = scales;
+	again.saturated = NULL;
 	OK(philox_state_quantize(of, &again));
 	cr_assert_arr_eq(t->desc.out, out, t->out_size);
 	cr_assert_arr_eq(t->desc.scales, scales, t->scales_size);
+}
+
+/* What all tensors add to a count: whatever state rounds them. */
+static uint64_t saturated_by(const struct step *step, uint32_t n)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct philox_quantize_desc again = step->tensors[i];
+		uint8_t out[64], scales[2];
+
+		again.out = out;
+		again.scales = scales;
+		again.saturated = &count;
+		OK(philox_state_quantize(state, &again));
+	}
+	return count;
 }
 
 PROMISE(quantize, a_pass_rounds_a_list_by_the_states_of_its_operators)
@@ -386,6 +409,8 @@ PROMISE(quantize, a_pass_rounds_a_list_by_the_states_of_its_operators)
 	make_step(f, &step, TENSORS);
 	OK(philox_forward_begin(step.region, f->stream, PHILOX_PASS_INFERENCE,
 				&pass));
+	/* one element is beyond the largest number of E4M3, E5M2 and E2M1 */
+	((uint16_t *)(uintptr_t)step.tensors[0].in)[5] = 0x7f7f;
 	launches = philox_device_call_count(f->device, "launch");
 	OK(philox_pass_quantize(&pass, step.tensors, TENSORS));
 	cr_assert_eq(philox_device_call_count(f->device, "launch"),
@@ -395,6 +420,8 @@ PROMISE(quantize, a_pass_rounds_a_list_by_the_states_of_its_operators)
 		OK(philox_stream_synchronize(f->device, f->stream));
 		is_of_state(&step.made[i], rng.state);
 	}
+	cr_assert_eq(*step.saturated, saturated_by(&step, TENSORS));
+	cr_assert_gt(*step.saturated, TENSORS / 3);
 	OK(philox_pass_commit(&pass, 0, NULL));
 }
 

@@ -23,7 +23,7 @@ static const char usage_after_dists[] =
 	" (default bits)\n"
 	"  --dtype T      u32, u64 for bits (default u32); u32, u64, i32, i64 for\n"
 	"                 integers, permutation (default i64); else f32, f64,\n"
-	"                 bf16, f16 (default f32)\n"
+	"                 bf16, f16 (default f32); signs: u32, too, but no f64\n"
 	"  --low A, --high B   of uniform: [A, B) (default 0 and 1)\n"
 	"  --mean M, --std S   of normal, log-normal (default 0 and 1)\n"
 	"  --rate R       of exponential (default 1)\n"

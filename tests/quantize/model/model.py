@@ -151,7 +151,8 @@ def over_scale(x, scale):
 def tensor_scale(values):
     """values are Numbers; the result is a Fraction or INF."""
     amax = max([v.mag for v in values if v.mag is not None], default=0)
-    return div32(Fraction(amax) if amax != INF else INF, Fraction(6 * 448))
+    t = div32(Fraction(amax) if amax != INF else INF, Fraction(6 * 448))
+    return t if t == INF or not amax else max(t, power(-126))
 
 
 # ---- tensors ---------------------------------------------------------------
@@ -195,20 +196,18 @@ def refused(d):
             return "a byte is cut"
     if d.scaling == NONE:
         return None
-    row_length = d.row_stride
-    if g.rows == 1 and d.row_stride <= d.count:
-        row_length = d.count
-        if d.first % d.count:
-            # Flat.
-            return "a block is cut" if d.first % g.block else None
-    row, column = divmod(d.first, row_length)
-    if column + d.count > row_length:
-        return "a row crosses the end of the tensor's row"
+    row, column, row_length = 0, d.first, 0
+    if g.rows > 1 or d.row_stride > d.count:
+        row_length = d.row_stride
+        row, column = divmod(d.first, row_length)
+        if column + d.count > row_length:
+            return "a row crosses the end of the tensor's row"
     if transposed:
         begin, end, whole = row, row + g.rows, d.tensor_rows
-        whole = whole or end
     else:
+        # A flat tensor's end is not known: the span has it.
         begin, end, whole = column, column + d.count, row_length
+    whole = whole or end
     if end > whole:
         return "tensor_rows is less than the span's"
     if begin % g.block or (end % g.block and end != whole):

@@ -86,6 +86,16 @@ static void add_draws(struct philox_state state, uint64_t e)
 	add(philox_integer_at(state, e, some));
 	add(philox_integers4(state, e, some).w[3]);
 	add_f64((double)philox_integers2(state, e, more).w[0]);
+	for (uint32_t format = 0; format < 5; format++) {
+		const struct philox_rounding how = {format, e & 1, 8, e & 2};
+		const float x = philox_normal_at(state, e) * 0x1p-120f;
+		const float t = philox_nvfp4_tensor_scale(x * x * 0x1p110f);
+
+		add(philox_round_at(state, e, x * 0x1p121f, how));
+		add(philox_round_at(state, e, x * 0x1p-20f, how));
+		add(philox_nvfp4_scale(x * x * 0x1p100f, t));
+		add_f32(philox_scaled_down(x, t));
+	}
 }
 
 static void add_pair(uint32_t w0, uint32_t w1)
@@ -529,6 +539,30 @@ extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 	narrow[1] = philox_uniform_f16_at(state, e);
 	narrow[2] = philox_round_bf16_at(state, e, x[7]);
 	narrow[3] = philox_round_f16_at(state, e, x[8]);
+	one[7] = philox_sign_at(state, e);
+}
+extern "C" __global__ void roundings(const uint32_t *w, const float *x,
+				     float *out, uint32_t *codes)
+{
+	struct philox_state state = {w[0], w[1]};
+	struct philox_rounding how = {w[2], w[3], w[4], w[5]};
+	struct philox_place place = philox_place_of(how.format, x[0]);
+
+	codes[0] = place.code + place.rest + place.shift;
+	codes[1] = philox_round_nan(how.format, x[1]);
+	codes[2] = philox_round_is_beyond(how.format, x[2]);
+	codes[3] = philox_round_of(state, w[6], x[3], w[7], how);
+	codes[4] = philox_round_at(state, w[8], x[4], how);
+	codes[5] = philox_round_nearest(how.format, x[5]);
+	codes[6] = philox_nvfp4_scale(x[6], x[7]);
+	codes[7] = philox_mx_scale(how.format, w[9], x[8]);
+	out[0] = philox_format_to_f32(how.format, w[10]);
+	out[1] = philox_quotient(x[9], x[10]);
+	out[2] = philox_nvfp4_scale_to_f32(w[11], x[11]);
+	out[3] = philox_mx_scale_to_f32(w[12]);
+	out[4] = philox_scaled_down(x[12], x[13]);
+	out[5] = philox_sign_f32(w[13]);
+	out[6] = philox_nvfp4_tensor_scale(x[14]);
 }
 END
 # none_is_left_out: flush.cu has every function that takes or gives an f32

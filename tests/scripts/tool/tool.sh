@@ -194,7 +194,7 @@ check "bench measures schedules" \
 	bench_table schedules '^replay, 1f1b, 4 pending +3\.0 calls$'
 check "bench --json has a row for each" \
 	is_json bench --only schedules --json
-parts='ledger, replay, fill, states, values, loops, rows, pool, runner, ranks, schedules, growth'
+parts='ledger, replay, fill, states, values, loops, rows, quantize, pool, runner, ranks, schedules, growth'
 check "bench names its parts" gives 2 '' \
 	"^philox bench: --only 'x': must be one of $parts\$" \
 	bench --only x

@@ -409,8 +409,7 @@ void train_reduce_gradients(struct train_model *model, size_t count,
 			    const float *const parts[TRAIN_SLOTS], float *mean);
 
 /*
- * train_narrow_weights() makes bf16 of the parameters, and moments of 0, at the
- * begin of a run. train_update_rounded() updates a set; `args` has where it is,
+ * train_narrow_weights() makes bf16 of the parameters, at the begin of a run. train_update_rounded() updates a set; `args` has where it is,
  * and which rates.
  */
 void train_narrow_weights(struct train_model *model);
