@@ -234,6 +234,7 @@ static inline double __longlong_as_double(long long x)
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
 	X(subtract, "sub.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
+	X(quotient, "div.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
 	X(minus, "neg.f32 %0, %1;" : "=f"(result) : "f"(a))                   \
 	X(lesser,                                                             \
 	  "{.reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %1, %2, p;}"    \
@@ -284,6 +285,11 @@ static inline double __longlong_as_double(long long x)
 static inline float simulated_multiply(float a, float b)
 {
 	return a * b;
+}
+
+static inline float simulated_quotient(float a, float b)
+{
+	return a / b;
 }
 
 static inline float simulated_subtract(float a, float b)
