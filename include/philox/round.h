@@ -395,8 +395,11 @@ PHILOX_FN float philox_quotient(float a, float b)
 	asm("div.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
 	return result;
 #else
-	/* with such options vectors are divided by approximations */
-#if defined(__FAST_MATH__) || defined(__RECIPROCAL_MATH__)
+	/* options may let it be a product, or an approximation; clang does not
+	 * tell of all of them */
+#if (defined(__FAST_MATH__) || defined(__RECIPROCAL_MATH__) || \
+     defined(__clang__)) &&                                    \
+	!defined(PHILOX_VECTOR_QUOTIENT)
 #ifdef __x86_64__
 	__asm__("" : "+x"(b));
 #else

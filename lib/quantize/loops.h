@@ -5,6 +5,7 @@
  * names end. They call the functions of philox/round.h, so all give the same
  * bits.
  */
+#define PHILOX_VECTOR_QUOTIENT /* round.h: this file has no such options */
 #include <string.h>
 #include "lib/quantize/elements.h"
 #include "lib/quantize/quantize.h"

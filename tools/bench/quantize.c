@@ -139,10 +139,10 @@ static int race_kind(struct quantize_bench *of, const struct kind *kind)
 				 {.name = "torch", .run = run_torch, .of = of}};
 
 	describe_kind(of, kind);
-	if (!kind->torch)
-		snprintf(racers[2].note, RACE_NOTE_MAX, "it has no such dtype");
-	else if (!of->torch)
+	if (!of->torch)
 		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
+	else if (!kind->torch)
+		snprintf(racers[2].note, RACE_NOTE_MAX, "it has no such dtype");
 	race(racers, N(racers), of->bench->quick ? 0 : BUDGET);
 	if (racers[0].out) {
 		complain("bench", "%s", racers[0].note);

@@ -87,13 +87,17 @@ static void add_draws(struct philox_state state, uint64_t e)
 	add(philox_integers4(state, e, some).w[3]);
 	add_f64((double)philox_integers2(state, e, more).w[0]);
 	for (uint32_t format = 0; format < 5; format++) {
-		const struct philox_rounding how = {format, e & 1, 8, e & 2};
-		const float x = philox_normal_at(state, e) * 0x1p-120f;
-		const float t = philox_nvfp4_tensor_scale(x * x * 0x1p110f);
+		const struct philox_rounding how = {
+			format, (uint32_t)(e & 1), 8, (uint32_t)(e & 2)};
+		/* some are denormal, or become so */
+		const float z = philox_normal_at(state, e);
+		const float x = philox_multiply(z, 8e-38f);
+		const float t = philox_nvfp4_tensor_scale(
+			philox_multiply(z < 0 ? -z : z, 3e-34f));
 
-		add(philox_round_at(state, e, x * 0x1p121f, how));
-		add(philox_round_at(state, e, x * 0x1p-20f, how));
-		add(philox_nvfp4_scale(x * x * 0x1p100f, t));
+		add(philox_round_at(state, e, z, how));
+		add(philox_round_at(state, e, x, how));
+		add(philox_nvfp4_scale(x < 0 ? philox_minus(x) : x, t));
 		add_f32(philox_scaled_down(x, t));
 	}
 }
