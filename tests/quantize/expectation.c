@@ -6,7 +6,9 @@
  * has all of them and all fractions exactly.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <philox/round.h>
+#include "lib/quantize/quantize.h"
 #include "tests/support/support.h"
 
 enum { FORMATS = 5 };
@@ -158,6 +160,64 @@ Test(quantize, fields_go_up_with_the_probability_of_the_fraction_of_any_f32)
 
 			if (isfinite(x))
 				check_number(format, i & 1 ? x : -x);
+		}
+}
+
+/* --- every field of 16 bits ----------------------------------------------- */
+
+enum { FIELDS = 1 << 16, LANES = 1 << 12 };
+
+static const struct quantize_loops *fastest(void)
+{
+#ifdef __x86_64__
+	if (simd_has(SIMD_AVX512))
+		return &quantize_loops_avx512;
+	if (simd_has(SIMD_AVX2))
+		return &quantize_loops_avx2;
+#endif
+	return &quantize_loops_scalar;
+}
+
+/* All fields of one number; those below its threshold go up. */
+static void check_fields(uint32_t format, float x)
+{
+	static uint32_t fields[FIELDS], codes[LANES];
+	static float same[LANES];
+	const uint32_t mask = (uint32_t)forms[format].sign - 1;
+	const uint32_t below = find_below(format, fabs((double)x));
+	const uint32_t threshold =
+		(uint32_t)ldexp(fraction(format, below, fabs((double)x)), 16);
+	uint32_t wrong = 0;
+
+	if (below >= forms[format].largest)
+		return;
+	for (uint32_t i = 0; !fields[1] && i < FIELDS; i++)
+		fields[i] = i;
+	for (uint32_t i = 0; i < LANES; i++)
+		same[i] = x;
+	for (uint32_t i = 0; i < FIELDS; i += LANES) {
+		fastest()->round[format][1](1, same, fields + i, LANES, codes);
+		for (uint32_t k = 0; k < LANES; k++)
+			wrong |= (codes[k] & mask) ^
+				 (below + (i + k < threshold));
+	}
+	cr_assert_eq(wrong, 0, "format %u, %a", format, (double)x);
+}
+
+/* 4 10^10 results, a minute: by hand. */
+Test(quantize, every_field_of_16_bits_of_every_bf16_and_f16, .timeout = 3600)
+{
+	if (!getenv("PHILOX_TEST_ALL_FIELDS"))
+		cr_skip_test("set PHILOX_TEST_ALL_FIELDS");
+	for (uint32_t format = 0; format < FORMATS; format++)
+		for (uint32_t bits = 0; bits < 0x10000; bits++) {
+			const float bf16 = philox_bf16_to_f32((uint16_t)bits);
+			const float f16 = philox_f16_to_f32((uint16_t)bits);
+
+			if (isfinite(bf16))
+				check_fields(format, bf16);
+			if (isfinite(f16))
+				check_fields(format, f16);
 		}
 }
 
