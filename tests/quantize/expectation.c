@@ -191,7 +191,7 @@ static void check_fields(uint32_t format, float x)
 
 	if (below >= forms[format].largest)
 		return;
-	for (uint32_t i = 0; !fields[1] && i < FIELDS; i++)
+	for (uint32_t i = fields[1] ? FIELDS : 0; i < FIELDS; i++)
 		fields[i] = i;
 	for (uint32_t i = 0; i < LANES; i++)
 		same[i] = x;
