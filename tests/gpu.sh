@@ -295,6 +295,9 @@ all_rows()
 	row loop 120 show_end "the micro-batches of a step as one WHILE node" \
 		"$philox" train --loop --device cuda $few_steps
 	# shellcheck disable=SC2086
+	row weights 120 show_end "the training step, with weights in bf16" \
+		"$philox" train --weights bf16 --device cuda $few_steps
+	# shellcheck disable=SC2086
 	row runner 120 show_end "the layers of a step as calls of functions" \
 		"$philox" train --runner --device cuda $few_steps
 	cublas
@@ -318,6 +321,7 @@ all_rows()
 		bench replay 90
 	fi
 	bench rows 120
+	bench quantize 60
 	bench states 90
 	bench values 60
 	bench loops 60

@@ -111,7 +111,7 @@ static enum philox_status make_setter(struct setter *setter,
 	     "is not aligned to 4 bytes");
 	setter->args =
 		(struct condition_args){.condition = condition, .word = word};
-	setter->arrays.count = 0;
+	kernel_no_arrays(&setter->arrays);
 	kernel_reads(&setter->arrays, "condition: word", word, sizeof(*word));
 	setter->call = (struct kernel_call){.kernel = KERNEL_CONDITION,
 					    .args = &setter->args,

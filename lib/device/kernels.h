@@ -46,13 +46,12 @@
 	  KERNELS_REAL(X, dropout, 4, FILL_READS))                             \
 	D(STOCHASTIC_ROUND, "rounding", stochastic_round, in,                  \
 	  KERNELS_NARROW(X, round))                                            \
-	D(SIGNS, "signs", signs, signs, KERNELS_SIGNS(X, signs))               \
+	D(SIGNS, "signs", signs, no, KERNELS_SIGNS(X, signs))                  \
 	D(PERMUTATION, "permutation", permutation, n,                          \
 	  KERNELS_WORDS(X, permutation, FILL_SIGNED))
 
 /* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
-#define FILL_signs(P)
 #define FILL_in(P)       P(const void *, in)
 #define FILL_p(P)        P(double, p)
 #define FILL_p_in(P)     P(double, p) P(const void *, in)
@@ -550,17 +549,11 @@ struct quantize_item {
 
 struct quantize_args {
 	uint64_t n;
-	/* those of all tensors: more than a call lists. Read by the call that
-	 * takes the arguments, not when the work runs. */
-	const struct kernel_array *arrays;
-	uint64_t n_arrays;
 	struct quantize_item items[QUANTIZE_MAX];
 };
 
 struct quantize_large_args {
 	uint64_t n;
-	const struct kernel_array *arrays;
-	uint64_t n_arrays;
 	struct quantize_item items[QUANTIZE_LARGE_MAX];
 };
 
@@ -632,11 +625,18 @@ struct kernel_array {
 
 #define KERNEL_ARRAYS_MAX 34
 
-/* Those of one launch; begins with count 0. */
+/* Those of one launch; begins as kernel_no_arrays() makes it, or with zeros. */
 struct kernel_arrays {
 	uint32_t count;
+	const struct kernel_arrays *next; /* more of them, or NULL */
 	struct kernel_array items[KERNEL_ARRAYS_MAX];
 };
+
+static inline void kernel_no_arrays(struct kernel_arrays *arrays)
+{
+	arrays->count = 0;
+	arrays->next = NULL;
+}
 
 /* These add an array, unless it is NULL or empty. */
 static inline void kernel_adds(struct kernel_arrays *arrays, const char *name,

@@ -148,30 +148,6 @@ struct fill_parameters {
 
 static const struct fill_parameters no_parameters, in_parameters;
 
-/* A word of u32 has the signs of 32 elements, of which there are 2^64. */
-static enum philox_status check_signs(const struct philox_fill_desc *fill)
-{
-	const struct philox_span *span = &fill->span;
-	const uint64_t rows = span->rows ? span->rows : 1;
-	uint64_t last;
-
-	if (fill->dtype != PHILOX_DTYPE_U32 || !span->count)
-		return PHILOX_OK;
-	if (!__builtin_mul_overflow(rows - 1, span->row_stride, &last) &&
-	    !__builtin_add_overflow(last, span->count - 1, &last) &&
-	    !__builtin_add_overflow(last, span->first, &last) &&
-	    last < (uint64_t)1 << 59)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_OVERFLOW,
-			  "fill: span first %" PRIu64 " + count %" PRIu64
-			  ", rows %" PRIu64 " of stride %" PRIu64
-			  ", is past the 2^59 words of dist signs, dtype u32",
-			  span->first, span->count, span->rows,
-			  span->row_stride);
-}
-
-static const struct fill_parameters signs_parameters = {check_signs, NULL};
-
 /* --- messages and limits -------------------------------------------------- */
 
 static enum philox_status refuse_parameter(const struct philox_fill_desc *fill,
@@ -421,9 +397,24 @@ static void set_n(const struct philox_fill_desc *fill, struct fill_args *args)
 
 static const struct fill_parameters n_parameters = {check_n, set_n};
 
+/* --- the last element ----------------------------------------------------- */
+
+/* A word of u32 has the signs of 32 elements, of which there are 2^64. */
+static enum philox_status check_sign_words(uint64_t last)
+{
+	if (last < (uint64_t)1 << 59)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "fill: the span's last element is %" PRIu64
+			  ", past the 2^59 words of dist signs, dtype u32",
+			  last);
+}
+
 enum philox_status fill_check_last(const struct philox_fill_desc *fill,
 				   uint64_t last)
 {
+	if (fill->dist == PHILOX_DIST_SIGNS && fill->dtype == PHILOX_DTYPE_U32)
+		return check_sign_words(last);
 	if (fill->dist != PHILOX_DIST_PERMUTATION || last < fill->n)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,

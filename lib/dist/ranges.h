@@ -1,9 +1,9 @@
 /*
  * lib/dist/ranges.h - uniform numbers, by fewer instructions
  *
- * philox_range_f32() defines those of a range: u scale + shift, rounded to f32 and kept
- * within [bottom, top]; then that is rounded to the dtype. Most ranges have a
- * short form for GPUs, with the same results:
+ * philox_range_f32() defines those of a range: u scale + shift, rounded to f32
+ * and kept within [bottom, top]; then that is rounded to the dtype. Most ranges
+ * have a short form for GPUs, with the same results:
  *
  *  - A word's digits d, a number that takes fewer steps than u, are multiplied
  *    by `step` = scale u / d. Both are exact, so the product is the same.

@@ -216,6 +216,7 @@ static __device__ __forceinline__ void
 fill_wide(const fill_args &, const fill_row &, philox_state, uint64_t,
 	  out_units *)
 {
+	static_assert(sizeof(out_units) != 32, "it has a version below");
 }
 
 /* Bit 4 k + j: dropout keeps element j of unit i + k FILL_THREADS. */

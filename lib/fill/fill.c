@@ -52,9 +52,23 @@ static enum philox_status check_kind(const struct philox_fill_desc *fill)
 
 /* --- spans ---------------------------------------------------------------- */
 
-static uint64_t rows_of(const struct philox_span *span)
+int fill_find_last(const struct philox_span *span, uint64_t *last)
 {
-	return span->rows ? span->rows : 1;
+	return !__builtin_mul_overflow(fill_rows(span) - 1, span->row_stride,
+				       last) &&
+	       !__builtin_add_overflow(*last, span->count - 1, last) &&
+	       !__builtin_add_overflow(*last, span->first, last);
+}
+
+enum philox_status fill_check_rows(const char *what,
+				   const struct philox_span *span)
+{
+	if (fill_rows(span) == 1 || span->row_stride >= span->count)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: span row_stride %" PRIu64
+			  " is below count %" PRIu64 ": its rows overlap",
+			  what, span->row_stride, span->count);
 }
 
 static enum philox_status check_last(const struct philox_fill_desc *fill)
@@ -62,10 +76,7 @@ static enum philox_status check_last(const struct philox_fill_desc *fill)
 	const struct philox_span *span = &fill->span;
 	uint64_t last;
 
-	if (!__builtin_mul_overflow(rows_of(span) - 1, span->row_stride,
-				    &last) &&
-	    !__builtin_add_overflow(last, span->count - 1, &last) &&
-	    !__builtin_add_overflow(last, span->first, &last))
+	if (fill_find_last(span, &last))
 		return fill_check_last(fill, last);
 	return status_set(
 		PHILOX_ERROR_OVERFLOW,
@@ -80,7 +91,7 @@ static enum philox_status check_bytes(const struct philox_fill_desc *fill)
 		in_size(fill) > out_size(fill) ? in_size(fill) : out_size(fill);
 	size_t bytes;
 
-	if (!__builtin_mul_overflow(rows_of(&fill->span), fill->span.count,
+	if (!__builtin_mul_overflow(fill_rows(&fill->span), fill->span.count,
 				    &bytes) &&
 	    !__builtin_mul_overflow(bytes, size, &bytes))
 		return PHILOX_OK;
@@ -98,13 +109,9 @@ static enum philox_status check_span(const struct philox_fill_desc *fill)
 
 	if (!span->count)
 		return PHILOX_OK;
-	if (rows_of(span) > 1 && span->row_stride < span->count)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: span row_stride %" PRIu64
-				  " is below count %" PRIu64
-				  ": its rows overlap",
-				  span->row_stride, span->count);
-	status = check_last(fill);
+	status = fill_check_rows("fill", span);
+	if (status == PHILOX_OK)
+		status = check_last(fill);
 	return status != PHILOX_OK ? status : check_bytes(fill);
 }
 
@@ -113,7 +120,7 @@ static enum philox_status check_span(const struct philox_fill_desc *fill)
 static enum philox_status check_overlap(const struct philox_fill_desc *fill)
 {
 	uintptr_t in = (uintptr_t)fill->in, out = (uintptr_t)fill->out;
-	uint64_t elements = fill->span.count * rows_of(&fill->span);
+	uint64_t elements = fill->span.count * fill_rows(&fill->span);
 	int apart = in > out ? in - out >= elements * out_size(fill)
 			     : out - in >= elements * in_size(fill);
 
@@ -141,18 +148,18 @@ static enum philox_status check_arrays(const struct philox_fill_desc *fill)
 
 /* --- the state, and all of it --------------------------------------------- */
 
-static enum philox_status check_rng(const struct philox_rng *rng)
+enum philox_status fill_check_rng(const char *what,
+				  const struct philox_rng *rng)
 {
 	if ((uintptr_t)rng->cell % 8)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: rng.cell (%p) is not aligned to 8 "
-				  "bytes",
-				  (const void *)rng->cell);
+				  "%s: rng.cell (%p) is not aligned to 8 bytes",
+				  what, (const void *)rng->cell);
 	if (!rng->cell && rng->state.offset % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: rng.state.offset is %" PRIu64
+				  "%s: rng.state.offset is %" PRIu64
 				  ", not a multiple of 4",
-				  rng->state.offset);
+				  what, rng->state.offset);
 	return PHILOX_OK;
 }
 
@@ -201,7 +208,7 @@ static enum philox_status check_fill(const struct philox_rng *rng,
 	if (status == PHILOX_OK)
 		status = check_arrays(fill);
 	if (status == PHILOX_OK)
-		status = check_rng(rng);
+		status = fill_check_rng("fill", rng);
 	return status;
 }
 
@@ -239,7 +246,7 @@ static void list_arrays(struct fill_launch *launch)
 	const size_t elements = args->rows * args->count;
 	struct kernel_arrays *arrays = &launch->arrays;
 
-	arrays->count = 0;
+	kernel_no_arrays(arrays);
 	kernel_writes(arrays, "fill: out", args->out,
 		      elements * out_size(fill));
 	kernel_reads(arrays, "fill: in", args->in, elements * in_size(fill));

@@ -50,6 +50,22 @@ enum philox_status fill_prepare(const struct philox_device *device,
 				const struct philox_fill_desc *fill,
 				struct fill_launch *launch);
 
+/*
+ * What fills and tensors that are rounded have in common. `what` begins the
+ * messages: "fill". fill_check_rows() refuses rows that overlap, fill_check_rng()
+ * a state that is none. fill_find_last() writes the last element of a span that
+ * is not empty, or returns 0 if that is past 2^64.
+ */
+static inline uint64_t fill_rows(const struct philox_span *span)
+{
+	return span->rows ? span->rows : 1;
+}
+enum philox_status fill_check_rows(const char *what,
+				   const struct philox_span *span);
+int fill_find_last(const struct philox_span *span, uint64_t *last);
+enum philox_status fill_check_rng(const char *what,
+				  const struct philox_rng *rng);
+
 /* fill_put() puts a prepared fill on a stream. */
 enum philox_status fill_put(struct philox_device *device, philox_stream stream,
 			    const struct fill_launch *launch);

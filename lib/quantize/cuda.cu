@@ -53,7 +53,8 @@ extern "C" __global__ void __launch_bounds__(256)
 	     i += step)
 		amax = philox_greater(amax,
 				      quantize_size(quantize_in(&item, i)));
-	bits = largest_of_warp(philox_f32_bits(philox_nvfp4_tensor_scale(amax)));
+	bits = largest_of_warp(
+		philox_f32_bits(philox_nvfp4_tensor_scale(amax)));
 	if (threadIdx.x % 32 == 0 && bits)
 		atomicMax((uint32_t *)args.scale, bits);
 }

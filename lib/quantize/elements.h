@@ -28,8 +28,8 @@
 #endif
 
 /*
- * Loops over registers of a GPU, which have no index, are unrolled; those around
- * them are not.
+ * Loops over registers of a GPU, which have no index, are unrolled; those
+ * around them are not.
  */
 #ifdef __NVCC__
 #define QUANTIZE_EACH   _Pragma("unroll")
@@ -317,7 +317,9 @@ PHILOX_FN void quantize_fill_up(const struct quantize_item *item, uint64_t line,
 	item->scales[quantize_scale_place(item, line, block)] = 0;
 }
 
-/* The words of the four elements from e on, a multiple of 4, as their fields. */
+/*
+ * The words of the four elements from e on, a multiple of 4, as their fields.
+ */
 PHILOX_FN void quantize_fields4(struct philox_state state, uint64_t e,
 				uint32_t bits, uint32_t *fields)
 {

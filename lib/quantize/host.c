@@ -1,9 +1,9 @@
 /*
  * lib/quantize/host.c - tensors rounded on the host device
  *
- * A tensor as it lies is done in pieces of its rows: the random words of a piece
- * are made first, by the vector loops of fills. A transposed one is done unit by
- * unit.
+ * A tensor as it lies is done in pieces of its rows: the random words of a
+ * piece are made first, by the vector loops of fills. A transposed one is done
+ * unit by unit.
  */
 #include <stddef.h>
 #include <string.h>

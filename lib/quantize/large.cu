@@ -1,8 +1,8 @@
 /*
  * lib/quantize/large.cu - the kernel that rounds many tensors
  *
- * It has more parameters than old drivers take, so it is in a module of its own:
- * see lib/kernels/cuda/heads.cu.
+ * It has more parameters than old drivers take, so it is in a module of its
+ * own: see lib/kernels/cuda/heads.cu.
  */
 #include "lib/quantize/cuda.cuh"
 

@@ -1,9 +1,9 @@
 /*
  * lib/quantize/loops.h - the loops that round, for compilers to make vectors of
  *
- * Included by one file for each instruction set, after LOOPS_NAME() says how its
- * names end. They call the functions of philox/round.h, so all give the same
- * bits.
+ * Included by one file for each instruction set, after LOOPS_NAME() says how
+ * its names end. They call the functions of philox/round.h, so all give the
+ * same bits.
  */
 #define PHILOX_VECTOR_QUOTIENT /* round.h: this file has no such options */
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "lib/base/float_mode.h"
 #include "lib/device/device.h"
 #include "lib/dist/dist.h"
+#include "lib/fill/fill.h"
 #include "lib/quantize/elements.h"
 #include "lib/quantize/quantize.h"
 
@@ -22,9 +23,14 @@ static uint32_t bits_of(const struct philox_quantize_desc *t)
 
 static uint64_t rows_of(const struct philox_quantize_desc *t)
 {
-	return t->span.rows ? t->span.rows : 1;
+	return fill_rows(&t->span);
 }
 
+static uint32_t block_of(const struct philox_quantize_desc *t)
+{
+	return t->scaling >= PHILOX_SCALING_MX ? PHILOX_MX_BLOCK
+					       : PHILOX_NVFP4_BLOCK;
+}
 
 /* Bytes of some elements of the output. */
 static uint64_t out_bytes(uint32_t format, uint64_t elements)
@@ -100,13 +106,11 @@ static enum philox_status check_scaling(const struct philox_quantize_desc *t)
 static enum philox_status check_last(const struct philox_quantize_desc *t)
 {
 	const struct philox_span *span = &t->span;
-	uint64_t last, bytes;
+	uint64_t last, elements;
 
-	if (!__builtin_mul_overflow(rows_of(t) - 1, span->row_stride, &last) &&
-	    !__builtin_add_overflow(last, span->count - 1, &last) &&
-	    !__builtin_add_overflow(last, span->first, &last) &&
-	    !__builtin_mul_overflow(rows_of(t), span->count, &bytes) &&
-	    bytes <= UINT64_MAX / 1024) /* scales have fewer than that */
+	if (fill_find_last(span, &last) &&
+	    !__builtin_mul_overflow(rows_of(t), span->count, &elements) &&
+	    elements <= (uint64_t)1 << 54) /* so that no size overflows */
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_OVERFLOW,
 			  "quantize: span first %" PRIu64 " + count %" PRIu64
@@ -168,11 +172,8 @@ static enum philox_status fail_cut(const struct philox_quantize_desc *t,
 {
 	return status_set(PHILOX_ERROR_INVALID,
 			  "quantize: span ends or begins at %s %" PRIu64
-			  ", within a block of %d",
-			  what, at,
-			  t->scaling == PHILOX_SCALING_NVFP4
-				  ? PHILOX_NVFP4_BLOCK
-				  : PHILOX_MX_BLOCK);
+			  ", within a block of %" PRIu32,
+			  what, at, block_of(t));
 }
 
 /* A span from `begin` to `end`, of something that ends at `last`, if not 0. */
@@ -180,9 +181,7 @@ static enum philox_status check_cut(const struct philox_quantize_desc *t,
 				    const char *what, uint64_t begin,
 				    uint64_t end, uint64_t last)
 {
-	const uint64_t block = t->scaling == PHILOX_SCALING_NVFP4
-				       ? PHILOX_NVFP4_BLOCK
-				       : PHILOX_MX_BLOCK;
+	const uint64_t block = block_of(t);
 
 	if (begin % block)
 		return fail_cut(t, what, begin);
@@ -228,18 +227,13 @@ static enum philox_status check_blocks(const struct philox_quantize_desc *t)
 
 static enum philox_status check_span(const struct philox_quantize_desc *t)
 {
-	const struct philox_span *span = &t->span;
 	enum philox_status status;
 
-	if (!span->count)
+	if (!t->span.count)
 		return PHILOX_OK;
-	if (rows_of(t) > 1 && span->row_stride < span->count)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "quantize: span row_stride %" PRIu64
-				  " is below count %" PRIu64
-				  ": its rows overlap",
-				  span->row_stride, span->count);
-	status = check_last(t);
+	status = fill_check_rows("quantize", &t->span);
+	if (status == PHILOX_OK)
+		status = check_last(t);
 	if (status == PHILOX_OK)
 		status = check_halves(t);
 	return status == PHILOX_OK ? check_blocks(t) : status;
@@ -247,36 +241,35 @@ static enum philox_status check_span(const struct philox_quantize_desc *t)
 
 /* --- checks: arrays ------------------------------------------------------- */
 
-static enum philox_status check_pointer(const char *name, const void *array,
-					size_t size)
+static enum philox_status check_bytes(const char *name, const void *array)
 {
-	if (!array)
-		return status_set(PHILOX_ERROR_INVALID, "quantize: %s is NULL",
+	return array ? PHILOX_OK
+		     : status_set(PHILOX_ERROR_INVALID, "quantize: %s is NULL",
 				  name);
-	if ((uintptr_t)array % size)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "quantize: %s (%p) is not aligned to %zu "
-				  "bytes",
-				  name, array, size);
-	return PHILOX_OK;
 }
 
 static enum philox_status check_pointers(const struct philox_quantize_desc *t)
 {
+	const char *what = "quantize";
 	enum philox_status status =
-		check_pointer("in", t->in, fill_dtype_size(t->in_dtype));
+		fill_check_array(what, "in", t->in, t->in_dtype);
 
 	if (status == PHILOX_OK)
-		status = check_pointer(
-			"out", t->out, t->format <= PHILOX_FORMAT_F16 ? 2 : 1);
+		status = t->format == PHILOX_FORMAT_BF16
+				 ? fill_check_array(what, "out", t->out,
+						    PHILOX_DTYPE_BF16)
+			 : t->format == PHILOX_FORMAT_F16
+				 ? fill_check_array(what, "out", t->out,
+						    PHILOX_DTYPE_F16)
+				 : check_bytes("out", t->out);
 	if (status == PHILOX_OK && t->scaling)
-		status = check_pointer("scales", t->scales, 1);
+		status = check_bytes("scales", t->scales);
 	if (status == PHILOX_OK && t->scaling == PHILOX_SCALING_NVFP4)
-		status = check_pointer("tensor_scale", t->tensor_scale,
-				       sizeof(float));
+		status = fill_check_array(what, "tensor_scale", t->tensor_scale,
+					  PHILOX_DTYPE_F32);
 	if (status == PHILOX_OK && t->saturated)
-		status = check_pointer("saturated", t->saturated,
-				       sizeof(uint64_t));
+		status = fill_check_array(what, "saturated", t->saturated,
+					  PHILOX_DTYPE_U64);
 	return status;
 }
 
@@ -328,21 +321,6 @@ static enum philox_status check_overlap(const struct quantize_item *item)
 					arrays[i].name, arrays[i].at,
 					arrays[k].name + sizeof("quantize:"),
 					arrays[k].at);
-	return PHILOX_OK;
-}
-
-static enum philox_status check_rng(const struct philox_rng *rng)
-{
-	if ((uintptr_t)rng->cell % 8)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "quantize: rng.cell (%p) is not aligned to 8 "
-				  "bytes",
-				  (const void *)rng->cell);
-	if (!rng->cell && rng->state.offset % 4)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "quantize: rng.state.offset is %" PRIu64
-				  ", not a multiple of 4",
-				  rng->state.offset);
 	return PHILOX_OK;
 }
 
@@ -454,7 +432,7 @@ static enum philox_status add(struct quantize_work *work,
 	struct quantize_item item;
 
 	if (status == PHILOX_OK)
-		status = check_rng(&rng);
+		status = fill_check_rng("quantize", &rng);
 	if (status != PHILOX_OK || !tensor->span.count)
 		return status;
 	status = check_pointers(tensor);
@@ -522,8 +500,8 @@ static enum philox_status fail_shared(const struct used *a,
 }
 
 /*
- * In the order of addresses an array meets one before it if it begins before the
- * furthest end of those; of what is only read that does not matter.
+ * In the order of addresses an array meets one before it if it begins before
+ * the furthest end of those; of what is only read that does not matter.
  */
 static enum philox_status check_shared(struct used *all, size_t n)
 {
@@ -563,10 +541,12 @@ enum philox_status quantize_check_all(const struct quantize_work *work)
 
 /* --- on a stream ---------------------------------------------------------- */
 
+enum { LISTS = QUANTIZE_LARGE_MAX * ARRAYS / KERNEL_ARRAYS_MAX + 1 };
+
 /* What one kernel gets; allocated, since it is large. */
 struct batch {
 	struct quantize_large_args args;
-	struct kernel_array arrays[QUANTIZE_LARGE_MAX * ARRAYS];
+	struct kernel_arrays arrays[LISTS], *last;
 };
 
 /* The two kinds of arguments differ only in their room. */
@@ -574,20 +554,36 @@ _Static_assert(offsetof(struct quantize_args, items) ==
 		       offsetof(struct quantize_large_args, items),
 	       "the arguments of one kernel begin those of the other");
 
+/* Adds the arrays of a tensor: where a list is full, another goes on. */
+static void add_arrays(struct batch *batch, const struct quantize_item *item)
+{
+	struct kernel_array arrays[ARRAYS];
+	const uint32_t n = list_arrays(item, arrays);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (batch->last->count == KERNEL_ARRAYS_MAX) {
+			kernel_no_arrays(batch->last + 1);
+			batch->last->next = batch->last + 1;
+			batch->last++;
+		}
+		kernel_adds(batch->last, arrays[i].name, arrays[i].at,
+			    arrays[i].size, arrays[i].written);
+	}
+}
+
 static void fill_batch(struct batch *batch, const struct quantize_item *items,
 		       size_t n)
 {
 	uint64_t end = 0;
 
 	batch->args.n = n;
-	batch->args.n_arrays = 0;
-	batch->args.arrays = batch->arrays;
+	batch->last = batch->arrays;
+	kernel_no_arrays(batch->last);
 	for (size_t i = 0; i < n; i++) {
 		end += quantize_units(&items[i]);
 		batch->args.items[i] = items[i];
 		batch->args.items[i].end = end;
-		batch->args.n_arrays += list_arrays(
-			&items[i], batch->arrays + batch->args.n_arrays);
+		add_arrays(batch, &items[i]);
 	}
 }
 
@@ -601,7 +597,8 @@ static enum philox_status launch(struct philox_device *device,
 		.args = &batch->args,
 		.size = is_large ? sizeof(struct quantize_large_args)
 				 : sizeof(struct quantize_args),
-		.work = batch->args.items[batch->args.n - 1].end};
+		.work = batch->args.items[batch->args.n - 1].end,
+		.arrays = batch->arrays};
 
 	return device_launch(device, stream, &call);
 }

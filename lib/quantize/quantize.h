@@ -64,11 +64,11 @@ void quantize_host_plain(const struct quantize_item *item);
 #define QUANTIZE_LANES 64 /* loops do a multiple of it */
 
 /*
- * The loops of one instruction set, in the order in which they are used. `widen`
- * makes numbers of inputs, and `part` fields of words. `largest` finds the
- * magnitude that a block's scale is made of, `divide` divides a block by it, 16
- * numbers or 32, and `beyond` counts what is above a format's largest number.
- * `round` has the loops of each format, with 32, 16 and 8 bits:
+ * The loops of one instruction set, in the order in which they are used.
+ * `widen` makes numbers of inputs, and `part` fields of words. `largest` finds
+ * the magnitude that a block's scale is made of, `divide` divides a block by
+ * it, 16 numbers or 32, and `beyond` counts what is above a format's largest
+ * number. `round` has the loops of each format, with 32, 16 and 8 bits:
  * quantize_fixed(). `pack` writes results.
  */
 struct quantize_loops {

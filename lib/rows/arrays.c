@@ -64,7 +64,7 @@ void rows_arrays_add_table(struct rows_arrays *arrays,
 void rows_arrays_list(const struct rows_arrays *arrays,
 		      struct kernel_arrays *list)
 {
-	list->count = 0;
+	kernel_no_arrays(list);
 	for (unsigned i = 0; i < arrays->count; i++) {
 		const struct rows_array *array = &arrays->array[i];
 		uint64_t last = array->room ? array->room : array->size;

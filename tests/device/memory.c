@@ -913,7 +913,7 @@ static const struct kernel_call *to_memory(struct root *root, void *memory)
 {
 	root->args = (struct fill_args){
 		.count = N, .rows = 1, .threads = 1, .out = memory};
-	root->arrays.count = 0;
+	kernel_no_arrays(&root->arrays);
 	kernel_writes(&root->arrays, "out", memory, N * 8);
 	root->call = (struct kernel_call){.kernel = KERNEL_bits_u64,
 					  .args = &root->args,

@@ -125,8 +125,9 @@ PROMISE(quantize, refuses_arrays_that_it_cannot_use)
 	REFUSES("out is NULL", s.t.out = NULL);
 	REFUSES("scales is NULL", s.t.scales = NULL);
 	REFUSES("tensor_scale is NULL", s.t.tensor_scale = NULL);
-	REFUSES("is not aligned to 4 bytes", s.t.in = (const char *)s.t.in + 2);
-	REFUSES("is not aligned to 8 bytes",
+	REFUSES("is not aligned to the 4 bytes of f32",
+		s.t.in = (const char *)s.t.in + 2);
+	REFUSES("is not aligned to the 8 bytes of u64",
 		s.t.saturated = (void *)((char *)s.t.saturated + 4));
 	REFUSES("overlap", s.t.in = s.t.out);
 	REFUSES("overlap", s.t.scales = (uint8_t *)s.t.out + 64 * 32 - 1);

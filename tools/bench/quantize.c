@@ -1,8 +1,8 @@
 /*
  * tools/bench/quantize.c - tensors rounded stochastically to 8 and 4 bits
  *
- * Beside a copy that moves as many bytes, and beside PyTorch's conversion of the
- * same tensor to nearest, which has no scales.
+ * Beside a copy that moves as many bytes, and beside PyTorch's conversion of
+ * the same tensor to nearest, which has no scales.
  */
 #include <math.h>
 #include <stdio.h>

@@ -39,35 +39,24 @@ static struct host_args *args_create(const void *bytes, size_t size,
 	return args;
 }
 
-static enum philox_status work_with_list(struct host_work *work,
-					 const void *args, size_t size,
-					 const struct kernel_array *arrays,
-					 uint32_t count)
-{
-	work->args = args_create(args, size, count);
-	if (!work->args)
-		return host_no_memory("arguments");
-	for (uint32_t i = 0; i < count; i++)
-		work->args->arrays[i] = (struct host_array){.of = arrays[i]};
-	return PHILOX_OK;
-}
-
 static enum philox_status work_with_arrays(struct host_work *work,
 					   const void *args, size_t size,
 					   const struct kernel_arrays *arrays)
 {
-	return work_with_list(work, args, size, arrays ? arrays->items : NULL,
-			      arrays ? arrays->count : 0);
-}
+	const struct kernel_arrays *part;
+	uint32_t count = 0;
 
-/* Tensors have more arrays than a call lists; both kinds begin alike. */
-static enum philox_status work_with_tensors(struct host_work *work,
-					    const struct kernel_call *call)
-{
-	const struct quantize_args *args = call->args;
-
-	return work_with_list(work, args, call->size, args->arrays,
-			      (uint32_t)args->n_arrays);
+	for (part = arrays; part; part = part->next)
+		count += part->count;
+	work->args = args_create(args, size, count);
+	if (!work->args)
+		return host_no_memory("arguments");
+	count = 0;
+	for (part = arrays; part; part = part->next)
+		for (uint32_t i = 0; i < part->count; i++)
+			work->args->arrays[count++] =
+				(struct host_array){.of = part->items[i]};
+	return PHILOX_OK;
 }
 
 /* A table of copies lists its arrays itself. */
@@ -132,9 +121,6 @@ enum philox_status host_work_kernel(const struct host_device *device,
 		return work_with_copies(work, call->args);
 	if (call->kernel == KERNEL_COMPARE)
 		return work_with_compare(work, call->args);
-	if (call->kernel == KERNEL_quantize ||
-	    call->kernel == KERNEL_quantize_large)
-		return work_with_tensors(work, call);
 	return work_with_arrays(work, call->args, call->size, call->arrays);
 }
 

@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## loop## runner## cublas## python## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
+		grep -F '## selftest## probe## train## loop## weights## runner## cublas## python## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-quantize## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
 }
 
 one_hangs()
@@ -430,6 +430,7 @@ simulated_run()
 		outcome matrix passed && outcome schedules passed &&
 		section train | grep -qE '^ +runs agree +yes' &&
 		outcome train passed && outcome loop passed &&
+		outcome weights passed &&
 		outcome runner passed &&
 		outcome cublas passed && section cublas |
 		grep -qE '^ +libcublas.*: 6 steps recorded and replayed, the bits of eager ones$'
@@ -447,6 +448,7 @@ says_what_needs_a_gpu()
 simulated_figures()
 {
 	outcome bench-fill passed && outcome bench-rows passed &&
+		outcome bench-quantize passed &&
 		outcome bench-states passed && outcome bench-pool passed &&
 		outcome bench-values passed && outcome bench-loops passed &&
 		outcome bench-runner passed &&
