@@ -4,7 +4,7 @@
 #   frozen.sh --update    writes the table, when a kind is new
 cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
-table=tests/golden/frozen.txt
+table=tests/numbers/known/frozen.txt
 
 # digest ARGUMENTS: of 1000 elements, from one that is not a block's first
 digest()
