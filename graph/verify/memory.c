@@ -327,20 +327,18 @@ static enum philox_status begin_places(struct verify *verify)
 }
 
 static enum philox_status send_compare(const struct verify *verify,
-				       struct compare_args *args,
-				       uint64_t *work)
+				       struct compare_args *args)
 {
 	const struct kernel_call call = {.kernel = KERNEL_COMPARE,
 					 .args = args,
 					 .size = sizeof(*args),
-					 .work = *work};
+					 .work = compare_work(args)};
 	enum philox_status status = PHILOX_OK;
 
 	if (args->count)
 		status = device_launch(verify_device(verify), verify->stream,
 				       &call);
 	args->count = 0;
-	*work = 0;
 	return status;
 }
 
@@ -348,27 +346,21 @@ static enum philox_status send_compare(const struct verify *verify,
 static enum philox_status queue_compare(const struct verify *verify, int again)
 {
 	struct compare_args args;
-	uint64_t work = 0;
 	enum philox_status status = PHILOX_OK;
 
 	args.count = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < verify->n_items; i++) {
 		const struct verify_item *item = &verify->items[i];
 		const void *other = again ? item->copies[1] : item->real;
-		const uint64_t units = item->bytes / 16 + 1;
 
 		if (!item->bytes || item->copies[0] == other)
 			continue;
-		args.items[args.count++] =
-			(struct compare_item){item->copies[0], other,
-					      item->bytes, &verify->firsts[i]};
-		if (units > work)
-			work = units;
+		compare_add(&args, item->copies[0], other, item->bytes,
+			    &verify->firsts[i]);
 		if (args.count == COMPARE_MAX)
-			status = send_compare(verify, &args, &work);
+			status = send_compare(verify, &args);
 	}
-	return status == PHILOX_OK ? send_compare(verify, &args, &work)
-				   : status;
+	return status == PHILOX_OK ? send_compare(verify, &args) : status;
 }
 
 enum philox_status verify_compare(struct verify *verify, int again,

@@ -696,21 +696,55 @@ struct store_args {
 /* --- many copies ---------------------------------------------------------- */
 
 /*
+ * Arrays of two sides that are copied or compared, many at once, are cut into
+ * pieces of PIECE_BYTES, which are numbered across all arrays: a warp does one
+ * at a time. PIECE_THREADS is what a piece is in struct kernel_call's work.
+ */
+#define PIECE_BYTES   2048
+#define PIECE_THREADS 32
+
+static inline uint64_t pieces_of(uint64_t bytes)
+{
+	return bytes / PIECE_BYTES + (bytes % PIECE_BYTES != 0);
+}
+
+/*
  * Copies arrays that do not overlap, all at once. A host device looks at both
  * sides of each by itself: they are more than a call lists.
  */
-#define COPIES_MAX 128
+#define COPIES_MAX 127 /* that make less than 4,096 bytes */
 
 struct copy_item {
 	void *to; /* device addresses */
 	const void *from;
 	uint64_t bytes;
+	uint64_t end; /* pieces of this array and of those before it */
 };
 
 struct copies_args {
 	uint64_t count;
 	struct copy_item items[COPIES_MAX];
 };
+
+/* Returns the work of those that have been added. */
+static inline uint64_t copies_work(const struct copies_args *args)
+{
+	return args->count ? args->items[args->count - 1].end * PIECE_THREADS
+			   : 0;
+}
+
+/* Adds an array; there must be room. */
+static inline void copies_add(struct copies_args *args, void *to,
+			      const void *from, uint64_t bytes)
+{
+	const uint64_t before = copies_work(args) / PIECE_THREADS;
+	struct copy_item *item = &args->items[args->count++];
+
+	item->to = to;
+	item->from = from;
+	item->bytes = bytes;
+	item->end = before + pieces_of(bytes);
+}
 
 /* --- many comparisons ----------------------------------------------------- */
 
@@ -726,12 +760,35 @@ struct compare_item {
 	const void *other;
 	uint64_t bytes;
 	uint64_t *first;
+	uint64_t end; /* pieces of these arrays and of those before them */
 };
 
 struct compare_args {
 	uint64_t count;
 	struct compare_item items[COMPARE_MAX];
 };
+
+/* As copies_work(). */
+static inline uint64_t compare_work(const struct compare_args *args)
+{
+	return args->count ? args->items[args->count - 1].end * PIECE_THREADS
+			   : 0;
+}
+
+/* As copies_add(). */
+static inline void compare_add(struct compare_args *args, const void *one,
+			       const void *other, uint64_t bytes,
+			       uint64_t *first)
+{
+	const uint64_t before = compare_work(args) / PIECE_THREADS;
+	struct compare_item *item = &args->items[args->count++];
+
+	item->one = one;
+	item->other = other;
+	item->bytes = bytes;
+	item->first = first;
+	item->end = before + pieces_of(bytes);
+}
 
 /* --- conditions of graphs ------------------------------------------------- */
 

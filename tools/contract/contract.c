@@ -41,7 +41,8 @@ const struct contract_check *const contract_tables[] = {
 	contract_bodies,        contract_runner,
 	contract_runner_inputs, contract_mesh,
 	contract_accept,        contract_split,
-	contract_quantize,      NULL};
+	contract_quantize,      contract_pieces,
+	NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

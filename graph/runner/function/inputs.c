@@ -260,7 +260,6 @@ int inputs_fixed_moved(const struct recording *recording,
 struct copies {
 	struct philox_function *function;
 	philox_stream stream;
-	uint64_t most; /* bytes of one of them */
 	struct copies_args args;
 };
 
@@ -269,7 +268,7 @@ static enum philox_status send_copies(struct copies *copies)
 	const struct kernel_call call = {.kernel = KERNEL_COPIES,
 					 .args = &copies->args,
 					 .size = sizeof(copies->args),
-					 .work = copies->most / 16 + 1};
+					 .work = copies_work(&copies->args)};
 	enum philox_status status = PHILOX_OK;
 
 	if (copies->args.count)
@@ -280,7 +279,6 @@ static enum philox_status send_copies(struct copies *copies)
 				     "function '%s': ", copies->function->name);
 	copies->function->counts.copies += copies->args.count;
 	copies->args.count = 0;
-	copies->most = 0;
 	return PHILOX_OK;
 }
 
@@ -288,22 +286,13 @@ static enum philox_status send_copies(struct copies *copies)
 static size_t add_copies(struct copies *copies, const struct philox_call *call,
 			 void *const *buffers, size_t i)
 {
-	struct copy_item *item = copies->args.items;
-	struct copy_item *const end = item + COPIES_MAX;
-	uint64_t most = 0;
-
-	for (; item < end && i < call->n_inputs; i++) {
+	for (; copies->args.count < COPIES_MAX && i < call->n_inputs; i++) {
 		const struct philox_call_input *input = &call->inputs[i];
 
-		*item = (struct copy_item){buffers[i], input->address,
-					   input->bytes};
-		if (!buffers[i])
-			continue;
-		most = input->bytes > most ? input->bytes : most;
-		item++;
+		if (buffers[i])
+			copies_add(&copies->args, buffers[i], input->address,
+				   input->bytes);
 	}
-	copies->args.count = (uint64_t)(item - copies->args.items);
-	copies->most = most;
 	return i;
 }
 
@@ -318,10 +307,8 @@ static size_t add_back(struct copies *copies, const struct philox_call *call,
 
 		if (!buffers[i] || !is_mutated(&inputs[i]))
 			continue;
-		copies->args.items[copies->args.count++] = (struct copy_item){
-			input->address, buffers[i], input->bytes};
-		if (input->bytes > copies->most)
-			copies->most = input->bytes;
+		copies_add(&copies->args, input->address, buffers[i],
+			   input->bytes);
 	}
 	return i;
 }
@@ -337,7 +324,6 @@ static enum philox_status copy_all(
 
 	copies.function = function;
 	copies.stream = stream;
-	copies.most = 0;
 	copies.args.count = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs;) {
 		i = add(&copies, call, buffers, i);

@@ -12,6 +12,7 @@
 #include "lib/device/cuda/kernels.h"
 #include "lib/kernels/cuda/cuda.h"
 #include "lib/kernels/cuda/head.cuh"
+#include "lib/kernels/cuda/pieces.cuh"
 #include "lib/kernels/head/body_elements.h"
 #include "lib/fill/layout/cuda.cuh"
 
@@ -75,88 +76,18 @@ extern "C" __global__ void __launch_bounds__(BODY_THREADS)
 		body_report(args.report, args.number);
 }
 
-/* --- many copies ---------------------------------------------------------- */
+/* --- many copies and comparisons: lib/kernels/cuda/pieces.cuh -------------- */
 
-#define COPIES_THREADS 256
-
-/* All threads share each item, 16 bytes at a time where both sides allow it. */
-extern "C" __global__ void philox_copies(
-	__grid_constant__ const copies_args args)
+extern "C" __global__ void __launch_bounds__(COPIES_THREADS)
+	philox_copies(__grid_constant__ const copies_args args)
 {
-	const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-	const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
-
-	for (uint64_t i = 0; i < args.count; i++) {
-		const copy_item item = args.items[i];
-		const uint64_t sides = (uint64_t)item.to | (uint64_t)item.from;
-		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
-
-		for (uint64_t k = thread; k < wide; k += threads)
-			((uint4 *)item.to)[k] = ((const uint4 *)item.from)[k];
-		for (uint64_t k = wide * 16 + thread; k < item.bytes;
-		     k += threads)
-			((uint8_t *)item.to)[k] =
-				((const uint8_t *)item.from)[k];
-	}
+	do_pieces(args);
 }
 
-/* --- many comparisons ----------------------------------------------------- */
-
-/* Where two words of 16 bytes differ first, given that they do. */
-static __device__ uint64_t compare_words(uint4 one, uint4 other)
+extern "C" __global__ void __launch_bounds__(COPIES_THREADS)
+	philox_compare(__grid_constant__ const compare_args args)
 {
-	const uint32_t a[4] = {one.x, one.y, one.z, one.w};
-	const uint32_t b[4] = {other.x, other.y, other.z, other.w};
-
-	for (int i = 0; i < 4; i++)
-		if (a[i] != b[i])
-			return (uint64_t)i * 4 + (__ffs(a[i] ^ b[i]) - 1) / 8;
-	return 16;
-}
-
-static __device__ void compare_tell(const compare_item *item, uint64_t place)
-{
-	atomicMin((unsigned long long *)item->first, (unsigned long long)place);
-}
-
-/* A thread is done with an item at its first difference: later ones are later. */
-static __device__ void compare_wide(const compare_item *item, uint64_t wide,
-				    uint64_t thread, uint64_t threads)
-{
-	const uint4 *one = (const uint4 *)item->one;
-	const uint4 *other = (const uint4 *)item->other;
-
-	for (uint64_t k = thread; k < wide; k += threads) {
-		const uint64_t place = compare_words(one[k], other[k]);
-
-		if (place == 16)
-			continue;
-		compare_tell(item, k * 16 + place);
-		return;
-	}
-}
-
-extern "C" __global__ void philox_compare(
-	__grid_constant__ const compare_args args)
-{
-	const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-	const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
-
-	for (uint64_t i = 0; i < args.count; i++) {
-		const compare_item item = args.items[i];
-		const uint64_t sides =
-			(uint64_t)item.one | (uint64_t)item.other;
-		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
-
-		compare_wide(&item, wide, thread, threads);
-		for (uint64_t k = wide * 16 + thread; k < item.bytes;
-		     k += threads)
-			if (((const uint8_t *)item.one)[k] !=
-			    ((const uint8_t *)item.other)[k]) {
-				compare_tell(&item, k);
-				break;
-			}
-	}
+	do_pieces(args);
 }
 
 /*

@@ -173,6 +173,13 @@ static inline unsigned __umulhi(unsigned a, unsigned b)
 	return (unsigned)((unsigned long long)a * b >> 32);
 }
 
+static inline unsigned __funnelshift_r(unsigned low, unsigned high,
+				       unsigned shift)
+{
+	return (unsigned)(((unsigned long long)high << 32 | low) >>
+			  (shift & 31));
+}
+
 /* Bytes of b and a, chosen by the digits of `which`. */
 static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
 {
