@@ -793,7 +793,7 @@ static enum philox_status record_at(const struct capture *capture,
 	const struct kernel_call call = {.kernel = KERNEL_AT,
 					 .args = &args,
 					 .size = sizeof(args),
-					 .work = 1,
+					 .work = region->cells,
 					 .arrays = &arrays};
 
 	kernel_reads(&arrays, "iteration: word", word, sizeof(*word));

@@ -14,6 +14,7 @@
 #define LIB_FILL_CUDA_CUH
 
 #include "lib/dist/elements.h"
+#include "lib/fill/cell.cuh"
 
 #define FILL_THREADS 256
 #define FILL_AHEAD   4 /* blocks */
@@ -441,7 +442,7 @@ fill_wide(const fill_args &args, const fill_row &row, philox_state state,
 		FILL_THREADS, FILL_BLOCKS(fill_##out_type, traits))            \
 		philox_fill_##name(__grid_constant__ const fill_args args)     \
 	{                                                                      \
-		const philox_state state = philox_resolve(args.rng);           \
+		const philox_state state = block_state(args.rng);              \
 		const fill_row row =                                           \
 			fill_row_of(&args, 0, sizeof(fill_##in_type),          \
 				    sizeof(fill_##out_type));                  \

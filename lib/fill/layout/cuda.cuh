@@ -7,6 +7,7 @@
 #define LIB_FILL_LAYOUT_CUDA_CUH
 
 #include "lib/dist/elements.h"
+#include "lib/fill/cell.cuh"
 #include "lib/fill/layout/elements.h"
 
 #define LAYOUT_THREADS 256
@@ -22,7 +23,7 @@ static __device__ __forceinline__ uint64_t layout_element(const fill_args &args,
 	extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS)           \
 		philox_layout_##type(__grid_constant__ const layout_args args) \
 	{                                                                      \
-		const philox_state state = philox_resolve(args.fill.rng);      \
+		const philox_state state = block_state(args.fill.rng);         \
 		const bool poison = philox_is_poison(state);                   \
 		const fill_##type *in = (const fill_##type *)args.fill.in;     \
 		fill_##type *out = (fill_##type *)args.fill.out;               \

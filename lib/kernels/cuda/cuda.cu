@@ -41,9 +41,14 @@ extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 	*args.to = args.state;
 }
 
-/* --- bodies of conditional nodes: one block each ---------------------------- */
+/* --- bodies of conditional nodes ------------------------------------------ */
 
-#define BODY_THREADS 256
+/*
+ * One block, since all of it must have read the control before that is counted,
+ * and as large as blocks are: of 4,096 cells a thread has four to wait for, one
+ * after another.
+ */
+#define BODY_THREADS 1024
 
 extern "C" __global__ void __launch_bounds__(BODY_THREADS)
 	philox_body(__grid_constant__ const body_args args)
@@ -65,14 +70,18 @@ extern "C" __global__ void __launch_bounds__(BODY_THREADS)
 		body_count(&args, map, control);
 }
 
-extern "C" __global__ void __launch_bounds__(BODY_THREADS)
+#define AT_THREADS 256
+
+extern "C" __global__ void __launch_bounds__(AT_THREADS)
 	philox_at(__grid_constant__ const at_args args)
 {
+	const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	const uint64_t index = *args.word;
 
-	for (uint64_t k = threadIdx.x; k < args.n; k += BODY_THREADS)
+	for (uint64_t k = thread; k < args.n;
+	     k += (uint64_t)gridDim.x * blockDim.x)
 		at_fill(&args, index, k);
-	if (threadIdx.x == 0 && at_is_missing(&args, index))
+	if (thread == 0 && at_is_missing(&args, index))
 		body_report(args.report, args.number);
 }
 
@@ -135,7 +144,7 @@ static const kernel_cuda table[] = {
 		ROWS_KERNEL_LIST(ROWS_ROW) ROW(KERNEL_CONDITION, condition_args,
 					       philox_condition, 1),
 	ROW(KERNEL_BODY, body_args, philox_body, BODY_THREADS),
-	ROW(KERNEL_AT, at_args, philox_at, BODY_THREADS),
+	ROW(KERNEL_AT, at_args, philox_at, AT_THREADS),
 	ROW(KERNEL_COPIES, copies_args, philox_copies, COPIES_THREADS),
 	ROW(KERNEL_COMPARE, compare_args, philox_compare, COPIES_THREADS),
 	ROW(KERNEL_STORE, store_args, philox_store, 1),
