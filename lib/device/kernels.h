@@ -712,24 +712,26 @@ static inline uint64_t pieces_of(uint64_t bytes)
  * Copies arrays that do not overlap, all at once. A host device looks at both
  * sides of each by itself: they are more than a call lists.
  */
-#define COPIES_MAX 127 /* that make less than 4,096 bytes */
+#define COPIES_MAX 128
 
 struct copy_item {
 	void *to; /* device addresses */
 	const void *from;
 	uint64_t bytes;
-	uint64_t end; /* pieces of this array and of those before it */
 };
 
 struct copies_args {
 	uint64_t count;
 	struct copy_item items[COPIES_MAX];
+	uint32_t ends[COPIES_MAX]; /* pieces of an array and those before: up to
+				      8 TiB */
 };
 
 /* Returns the work of those that have been added. */
 static inline uint64_t copies_work(const struct copies_args *args)
 {
-	return args->count ? args->items[args->count - 1].end * PIECE_THREADS
+	return args->count ? (uint64_t)args->ends[args->count - 1] *
+				     PIECE_THREADS
 			   : 0;
 }
 
@@ -738,12 +740,12 @@ static inline void copies_add(struct copies_args *args, void *to,
 			      const void *from, uint64_t bytes)
 {
 	const uint64_t before = copies_work(args) / PIECE_THREADS;
-	struct copy_item *item = &args->items[args->count++];
+	struct copy_item *item = &args->items[args->count];
 
 	item->to = to;
 	item->from = from;
 	item->bytes = bytes;
-	item->end = before + pieces_of(bytes);
+	args->ends[args->count++] = (uint32_t)(before + pieces_of(bytes));
 }
 
 /* --- many comparisons ----------------------------------------------------- */
@@ -760,18 +762,19 @@ struct compare_item {
 	const void *other;
 	uint64_t bytes;
 	uint64_t *first;
-	uint64_t end; /* pieces of these arrays and of those before them */
 };
 
 struct compare_args {
 	uint64_t count;
 	struct compare_item items[COMPARE_MAX];
+	uint32_t ends[COMPARE_MAX]; /* as of copies */
 };
 
 /* As copies_work(). */
 static inline uint64_t compare_work(const struct compare_args *args)
 {
-	return args->count ? args->items[args->count - 1].end * PIECE_THREADS
+	return args->count ? (uint64_t)args->ends[args->count - 1] *
+				     PIECE_THREADS
 			   : 0;
 }
 
@@ -781,13 +784,13 @@ static inline void compare_add(struct compare_args *args, const void *one,
 			       uint64_t *first)
 {
 	const uint64_t before = compare_work(args) / PIECE_THREADS;
-	struct compare_item *item = &args->items[args->count++];
+	struct compare_item *item = &args->items[args->count];
 
 	item->one = one;
 	item->other = other;
 	item->bytes = bytes;
 	item->first = first;
-	item->end = before + pieces_of(bytes);
+	args->ends[args->count++] = (uint32_t)(before + pieces_of(bytes));
 }
 
 /* --- conditions of graphs ------------------------------------------------- */

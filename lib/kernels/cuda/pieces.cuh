@@ -181,7 +181,7 @@ piece_item(const args_of &args, uint64_t at, uint64_t piece)
 	while (low < high) {
 		const uint64_t middle = (low + high) / 2;
 
-		if (piece < args.items[middle].end)
+		if (piece < args.ends[middle])
 			high = middle;
 		else
 			low = middle + 1;
@@ -203,7 +203,7 @@ static __device__ __forceinline__ void do_ends(const item_of *item,
 template <typename args_of>
 static __device__ __forceinline__ void do_pieces(const args_of &args)
 {
-	const uint64_t all = args.items[args.count - 1].end;
+	const uint64_t all = args.ends[args.count - 1];
 	const uint64_t warps =
 		(uint64_t)gridDim.x * blockDim.x / PIECE_THREADS;
 	const uint32_t lane = threadIdx.x % PIECE_THREADS;
@@ -214,12 +214,12 @@ static __device__ __forceinline__ void do_pieces(const args_of &args)
 	while (piece < all) {
 		at = piece_item(args, at, piece);
 		const auto *item = &args.items[at];
-		const uint64_t begin = at ? args.items[at - 1].end : 0;
+		const uint64_t begin = at ? args.ends[at - 1] : 0;
 		const piece_span span = span_of(item);
 
 		if (piece == begin)
 			do_ends(item, span, lane);
-		for (; piece < item->end; piece += warps)
+		for (; piece < args.ends[at]; piece += warps)
 			do_piece(item, span,
 				 (piece - begin) * PIECE_EACH * PIECE_THREADS +
 					 lane);
