@@ -198,6 +198,26 @@ enum philox_status depend_on(struct philox_device *device,
  * itself: one may get poison and the next the state.
  */
 
+/*
+ * Note [Heads that run ahead]
+ * ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+ * New parameters of a node need the native graph that the node is of. If the
+ * owner of an adopted graph has destroyed that (PyTorch does), there is none: a
+ * node of a clone is not valid for it, and an update of the whole graph at each
+ * launch would cost as many nodes as it has. So its head keeps number 0 for
+ * good, and a launch runs another head before the graph, on the launch's
+ * stream, with the message. That one fills the cells, as a head in a graph does,
+ * and tells the open control block, once it has taken its message, where the
+ * sealed one is. A head of number 0 that finds this looks there. A second number
+ * for each part says which message the graph's head found last. If there is a
+ * newer one the cells have been filled for this launch, and it leaves them
+ * alone; if not, nobody has announced the launch, and it writes poison.
+ *
+ * What fills the cells is now not in the graph, whose launches CUDA orders. So
+ * an event after each launch has the next head wait for it. A launch that fails
+ * is followed by one more head of number 0, which takes the message away.
+ */
+
 /* How far the copy of a sealed control block has come. */
 enum head_copy {
 	HEAD_NOT_COPIED,
@@ -274,6 +294,12 @@ enum philox_status head_seal_more(struct graph_context *graphs,
  * of loops follows it.
  */
 struct head_report *head_body_report(const struct head *head);
+
+/*
+ * head_run_ahead() says of a sealed head, which is not sent yet, that it will
+ * run before its graph: see Note [Heads that run ahead].
+ */
+void head_run_ahead(struct head *head);
 
 /*
  * head_send() has the sealed control block in device memory before what the

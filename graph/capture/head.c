@@ -199,6 +199,14 @@ enum philox_status head_seal_more(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
+/* Until the sealed control block is sent, which it goes with. */
+void head_run_ahead(struct head *head)
+{
+	struct head_control *sealed = head->staged.host;
+
+	sealed->other = (uintptr_t)head->open.device;
+}
+
 static enum philox_status send_more(struct philox_device *device,
 				    struct head *head, philox_stream stream)
 {

@@ -523,13 +523,16 @@ static enum philox_status check_handles(const struct philox_context *context,
 					philox_native_graph native,
 					philox_native_exec exec)
 {
-	enum philox_status status =
-		refuse_ours(context->graphs, native, "native graph");
+	enum philox_status status = PHILOX_OK;
 	size_t nodes;
+
+	if (native)
+		status = refuse_ours(context->graphs, native, "native graph");
 
 	if (status == PHILOX_OK)
 		status = refuse_ours(context->graphs, exec, "executable graph");
-	if (status != PHILOX_OK || !philox_device_is_host(context->device))
+	if (status != PHILOX_OK || !native ||
+	    !philox_device_is_host(context->device))
 		return status;
 	return philox_native_graph_node_count(context->device, native, &nodes);
 }
@@ -585,6 +588,7 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 	if (status != PHILOX_OK)
 		return status;
 	made->native = native;
+	made->ahead = !native;
 	made->exec = exec;
 	status = graph_try(made);
 	made->times.adopt = clock_now() - began;
@@ -606,13 +610,10 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 
 	if (!context)
 		return context_null(NULL, "context");
-	if (!native || !exec || !graph) {
+	if (!exec || !graph) {
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "capture %" PRIu64 ": %s is NULL",
-				    capture_id,
-				    !native ? "native"
-				    : !exec ? "exec"
-					    : "graph");
+				    capture_id, !exec ? "exec" : "graph");
 		return graph_report_capture(context, status, capture_id);
 	}
 	NEED_PROCESS(context);

@@ -57,6 +57,8 @@ static enum philox_status try_node(struct philox_graph *graph)
 
 static void free_record(struct philox_graph *graph)
 {
+	if (graph->ran)
+		philox_event_destroy(graph->context->device, graph->ran);
 	head_message_finish(&graph->message);
 	pthread_mutex_destroy(&graph->lock);
 	free(graph->spare);
@@ -144,12 +146,25 @@ enum philox_status graph_begin(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
+/* Nothing tells of which template an executable graph is if that is gone. */
+static enum philox_status prepare_ahead(struct philox_graph *graph)
+{
+	struct philox_device *device = graph->context->device;
+	enum philox_status status = device_exec_check(device, graph->exec);
+
+	if (status == PHILOX_OK)
+		status = philox_event_create(device, &graph->ran);
+	return status;
+}
+
 enum philox_status graph_try(struct philox_graph *graph)
 {
 	enum philox_status status;
 
 	if (!graph->capture)
 		return PHILOX_OK;
+	if (graph->ahead)
+		return prepare_ahead(graph);
 	status = try_node(graph);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
@@ -184,6 +199,8 @@ enum philox_status graph_end(struct philox_graph *graph,
 	if (!graph->ours)
 		pools_show(graph->pools);
 	if (capture) {
+		if (graph->ahead)
+			head_run_ahead(&capture->head);
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
 		capture_adopt(capture, graph->name);
@@ -338,6 +355,47 @@ enum philox_status philox_graph_set_name(struct philox_graph *graph,
 const char *philox_graph_name(const struct philox_graph *graph)
 {
 	return graph ? graph->name : "";
+}
+
+static enum philox_status try_exec(struct philox_graph *graph,
+				   philox_native_exec exec)
+{
+	philox_native_exec was = graph->exec;
+	enum philox_status status;
+
+	if (graph->ours)
+		return status_set(PHILOX_ERROR_STATE,
+				  "'%s' is the library's, with its executable "
+				  "graph",
+				  graph->name);
+	if (graph->open)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	graph->exec = exec;
+	if (graph->ahead)
+		status = device_exec_check(graph->context->device, exec);
+	else
+		status = graph_try(graph);
+	if (status != PHILOX_OK)
+		graph->exec = was;
+	return status;
+}
+
+enum philox_status philox_graph_set_exec(struct philox_graph *graph,
+					 philox_native_exec exec)
+{
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!exec)
+		return context_null(graph->context, "exec");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = try_exec(graph, exec);
+	pthread_mutex_unlock(&graph->lock);
+	return graph_report(graph, status, NULL);
 }
 
 enum philox_status philox_graph_native(const struct philox_graph *graph,

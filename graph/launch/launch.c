@@ -360,23 +360,56 @@ static enum philox_status try_claims(struct philox_graph *graph,
 
 /* --- message: the states, in the head's parameters ------------------------ */
 
+/* Note [Heads that run ahead] */
+static enum philox_status run_ahead(struct philox_graph *graph,
+				    philox_stream stream,
+				    const struct kernel_call *call)
+{
+	struct philox_device *device = graph->context->device;
+	enum philox_status status =
+		philox_event_wait(device, stream, graph->ran);
+
+	return status == PHILOX_OK ? device_launch(device, stream, call)
+				   : status;
+}
+
+/* Without an event that tells, nothing of the launch may be left. */
+static void note_ran(struct philox_graph *graph, philox_stream stream)
+{
+	struct philox_device *device = graph->context->device;
+	const struct status_message kept = status_kept();
+
+	if (philox_event_record(device, stream, graph->ran) != PHILOX_OK)
+		philox_stream_synchronize(device, stream);
+	status_restore(&kept);
+}
+
+static enum philox_status put_message(struct philox_graph *graph,
+				      philox_stream stream)
+{
+	const struct kernel_call call =
+		head_call(&graph->capture->head, &graph->message);
+
+	if (graph->ahead)
+		return run_ahead(graph, stream, &call);
+	return device_exec_set_kernel(graph->context->device, graph->exec,
+				      graph->capture->first.node, &call);
+}
+
 static enum philox_status send_message(struct philox_graph *graph,
 				       philox_stream stream)
 {
 	struct philox_device *device = graph->context->device;
 	struct head *head;
-	struct kernel_call call;
 	enum philox_status status;
 
 	if (!graph->capture)
 		return PHILOX_OK;
 	head = &graph->capture->head;
-	call = head_call(head, &graph->message);
 	head_message_number(&graph->message, head, ++graph->sequence);
 	status = head_send(device, head, stream);
 	if (status == PHILOX_OK)
-		status = device_exec_set_kernel(
-			device, graph->exec, graph->capture->first.node, &call);
+		status = put_message(graph, stream);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);
 	return status;
@@ -387,15 +420,12 @@ static enum philox_status send_message(struct philox_graph *graph,
  * know about: number 0 is never accepted. If this fails too, only that one
  * detection is lost.
  */
-static void withdraw_message(struct philox_graph *graph)
+static void withdraw_message(struct philox_graph *graph, philox_stream stream)
 {
-	struct kernel_call call =
-		head_call(&graph->capture->head, &graph->message);
 	const struct status_message kept = status_kept();
 
 	head_message_number(&graph->message, &graph->capture->head, 0);
-	device_exec_set_kernel(graph->context->device, graph->exec,
-			       graph->capture->first.node, &call);
+	put_message(graph, stream);
 	status_restore(&kept);
 }
 
@@ -523,7 +553,9 @@ static struct launch *epilogue(struct philox_graph *graph,
 	graph->open = NULL;
 	settle(graph, launch, launched);
 	if (launched != PHILOX_OK && graph->capture)
-		withdraw_message(graph);
+		withdraw_message(graph, launch->stream);
+	if (graph->ran)
+		note_ran(graph, launch->stream);
 	return launch;
 }
 

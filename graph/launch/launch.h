@@ -45,6 +45,7 @@ struct philox_graph {
 	philox_native_graph native;
 	philox_native_exec exec;
 	int ours;         /* the native handles are the library's */
+	int ahead;        /* its head runs before it: native is NULL */
 	atomic_int shown; /* to the caller, who may have made more from them */
 	uint64_t capture_id;        /* the device's; 0: adopted without */
 	struct pool_capture *pools; /* of its capture, oldest pool first */
@@ -54,6 +55,7 @@ struct philox_graph {
 
 	pthread_mutex_t lock;
 	uint64_t sequence; /* of the last message */
+	philox_event ran;  /* ahead: recorded after the last launch */
 	struct head_message message;
 	struct philox_log_entry blame; /* the subject of a refused launch */
 	struct launch *open;           /* between prologue and epilogue */

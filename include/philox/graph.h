@@ -94,11 +94,20 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  *   context      the context of the passes in it
  *   capture_id   the id that philox_stream_capture_info() or
  *                cudaStreamGetCaptureInfo() gave during the capture
- *   native       the graph; still the caller's, must outlive the adoption
- *   exec         its executable graph; likewise
+ *   native       the graph; still the caller's, must outlive the adoption. Or
+ *                NULL: it may be destroyed at any time, or is already
+ *   exec         its executable graph; still the caller's, must outlive the
+ *                adoption, or the next philox_graph_set_exec()
  *   graph        written: a graph that philox_graph_launch() takes
  *
  * philox_graph_destroy() ends the adoption.
+ *
+ * Without its native graph, the parameters of a node cannot be updated. So a
+ * launch then begins with a kernel on its stream, which fills the graph's
+ * cells, and ends with an event there, which the next launch waits for: three
+ * calls of the device in place of one. What a launch draws is the same, and one
+ * that philox was not told about draws poison, as below. That `exec` is of this
+ * capture cannot be checked then.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
@@ -122,6 +131,30 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 philox_native_graph native,
 						 philox_native_exec exec,
 						 struct philox_graph **graph);
+
+/*
+ * Have an adopted graph launch another executable graph of its capture.
+ *
+ *   graph      the graph, adopted; its launches so far come before those of the
+ *              other one, in the order of streams
+ *   exec       an executable graph of the same native graph: instantiated again
+ *              after an update, say, or with other flags
+ *
+ * The old one is not touched, and may have been destroyed. Tickets and launch
+ * parameters stay.
+ *
+ * Returns PHILOX_OK, or an error; then nothing has changed.
+ * Errors:
+ *   PHILOX_ERROR_INVALID   an argument is NULL; on a host device, a handle that
+ *                          is not that of an executable graph
+ *   PHILOX_ERROR_STATE     the graph is the library's own
+ *   PHILOX_ERROR_BUSY      it is between prologue and epilogue
+ *   those of the device    `exec` is of another capture, as far as can be told
+ * During capture: not legal on a thread that is capturing.
+ * Threads: any.
+ */
+PHILOX_API enum philox_status philox_graph_set_exec(struct philox_graph *graph,
+						    philox_native_exec exec);
 
 /*
  * Forget a capture that will not be adopted.
@@ -300,8 +333,9 @@ PHILOX_API enum philox_status philox_graph_launch(
  *
  * Checks, reserves and updates the parameters as philox_graph_launch() does.
  * The caller then launches the executable graph exactly once, on `stream` or on
- * a stream that waits for it, and calls philox_graph_epilogue(). The first
- * launch of a graph comes after a copy on `stream`.
+ * a stream that waits for it, and calls philox_graph_epilogue(). If the graph
+ * was adopted without its native graph, `stream` waits for the launch before
+ * the epilogue. The first launch of a graph comes after a copy on `stream`.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors: those of philox_graph_launch()

@@ -852,6 +852,9 @@ struct __attribute__((aligned(16))) head_control {
 	struct head_report *report;  /* device address */
 	const struct head_cell *map; /* device address */
 	uint64_t cells;              /* entries of map */
+	uint64_t other;              /* device address of the other one, for
+					heads that run ahead; else 0 */
+	uint64_t reserved;
 };
 
 /*
@@ -868,11 +871,14 @@ PHILOX_FN uint64_t head_parts(uint64_t cells)
 	return cells > HEAD_PART ? (cells - 1) / HEAD_PART + 1 : 1;
 }
 
-/* head_map_size() returns the bytes of a map with the numbers after it. */
+/*
+ * head_map_size() returns the bytes of a map with the numbers after it: two for
+ * each part, see head_number() and head_ran().
+ */
 static inline size_t head_map_size(uint64_t cells)
 {
 	return (size_t)(cells * sizeof(struct head_cell) +
-			head_parts(cells) * sizeof(uint64_t));
+			2 * head_parts(cells) * sizeof(uint64_t));
 }
 
 /*

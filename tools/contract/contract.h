@@ -60,6 +60,7 @@ extern const struct contract_check contract_space[];
 extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
 extern const struct contract_check contract_pieces[];
+extern const struct contract_check contract_templates[];
 extern const struct contract_check contract_conditional[];
 extern const struct contract_check contract_mesh[];
 extern const struct contract_check contract_numbers[];

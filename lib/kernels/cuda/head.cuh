@@ -73,7 +73,10 @@ static __device__ __forceinline__ void run_part(const head_args *args,
 	if (lane == 0)
 		taken = head_takes(args, cells, part);
 	if (__shfl_sync(0xffffffffu, taken, 0)) {
-		fill_cells(args, entries, left, 1);
+		if (!cells->follows)
+			fill_cells(args, entries, left, 1);
+		if (part == 0 && lane == 0)
+			head_leads(args);
 	} else {
 		fill_cells(args, entries, left, 0);
 		if (part == 0 && lane == 0)
@@ -84,7 +87,7 @@ static __device__ __forceinline__ void run_part(const head_args *args,
 /* The work of a head. A block has whole warps. */
 static __device__ __forceinline__ void run_head(const head_args *args)
 {
-	const head_cells cells = head_find_cells(args->control);
+	const head_cells cells = head_find_cells(args);
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 	const unsigned warps = gridDim.x * blockDim.x / 32;
 

@@ -11,43 +11,64 @@
 
 /* The cells of a graph, as a head found them in the control block. */
 struct head_cells {
+	struct head_control *control; /* that has them */
 	const struct head_cell *map;
 	uint64_t count;
 	uint64_t parts;
+	int follows; /* a head that ran ahead has filled them, or none has */
 };
 
-/* head_find_cells() reads the control block. */
-PHILOX_FN struct head_cells head_find_cells(const struct head_control *control)
+/* head_find_cells() reads the control block, or the one it leads to. */
+PHILOX_FN struct head_cells head_find_cells(const struct head_args *args)
 {
 	struct head_cells cells;
+	uint64_t other = args->sequence ? 0 : HEAD_LOAD(&args->control->other);
 
-	cells.map = control->map;
-	cells.count = control->cells;
+	cells.control = args->control;
+	cells.follows = other != 0;
+	if (other)
+		memcpy(&cells.control, &other, sizeof(cells.control));
+	cells.map = cells.control->map;
+	cells.count = cells.control->cells;
 	cells.parts = head_parts(cells.count);
 	return cells;
 }
 
 /* head_number() returns the number of the last message that a part has taken. */
-PHILOX_FN uint64_t *head_number(const struct head_args *args,
-				const struct head_cells *cells, uint64_t part)
+PHILOX_FN uint64_t *head_number(const struct head_cells *cells, uint64_t part)
 {
 	const void *numbers;
 
 	if (!part)
-		return &args->control->sequence;
+		return &cells->control->sequence;
 	numbers = cells->map + cells->count;
 	return (uint64_t *)numbers + part;
 }
 
+/* head_ran() returns the number that a head of a graph has found there last. */
+PHILOX_FN uint64_t *head_ran(const struct head_cells *cells, uint64_t part)
+{
+	const void *numbers = cells->map + cells->count;
+
+	return (uint64_t *)numbers + cells->parts + part;
+}
+
 /*
  * head_takes() tells whether the message is new, that is, announced. Number 0 is
- * not, and comes with an open control block, which has no numbers of parts.
+ * not, and comes with an open control block, which has no numbers of parts; but
+ * a head that follows one that ran ahead takes the number which that has left.
  */
 PHILOX_FN int head_takes(const struct head_args *args,
 			 const struct head_cells *cells, uint64_t part)
 {
-	return args->sequence && HEAD_RAISE(head_number(args, cells, part),
-					    args->sequence) < args->sequence;
+	uint64_t number = args->sequence;
+	uint64_t *last = head_number(cells, part);
+
+	if (cells->follows) {
+		number = HEAD_LOAD(last);
+		last = head_ran(cells, part);
+	}
+	return number && HEAD_RAISE(last, number) < number;
 }
 
 /* head_fill_cell() fills a cell of the graph from the message or poisons it. */
@@ -100,6 +121,19 @@ PHILOX_FN void head_fill_each(const struct head_args *args,
 	head_fill_each(args, entries, n, taken)
 #endif
 
+/* head_leads() tells the heads of a graph that another one runs ahead. */
+PHILOX_FN void head_leads(const struct head_args *args)
+{
+	struct head_control *open = NULL;
+	uint64_t mine;
+
+	if (!args->sequence || !args->control->other)
+		return;
+	memcpy(&open, &args->control->other, sizeof(open));
+	memcpy(&mine, &args->control, sizeof(mine));
+	HEAD_TELL(&open->other, mine);
+}
+
 /* head_run_part() is the work of a part, but for the threads of a GPU. */
 PHILOX_FN void head_run_part(const struct head_args *args,
 			     const struct head_cells *cells, uint64_t part)
@@ -108,8 +142,11 @@ PHILOX_FN void head_run_part(const struct head_args *args,
 	const uint64_t left = cells->count - first;
 	const int taken = head_takes(args, cells, part);
 
-	HEAD_FILL(args, cells->map + first, left < HEAD_PART ? left : HEAD_PART,
-		  taken);
+	if (!taken || !cells->follows)
+		HEAD_FILL(args, cells->map + first,
+			  left < HEAD_PART ? left : HEAD_PART, taken);
+	if (!part && taken)
+		head_leads(args);
 	if (!part && !taken)
 		head_report(args->control);
 }

@@ -28,7 +28,7 @@ FILL_LIST(FILL_RUN)
 static void run_head(const void *pointer)
 {
 	const struct head_args *args = pointer;
-	const struct head_cells cells = head_find_cells(args->control);
+	const struct head_cells cells = head_find_cells(args);
 
 	for (uint64_t part = 0; part < cells.parts; part++)
 		head_run_part(args, &cells, part);

@@ -204,7 +204,7 @@ static void run_head(uint64_t launch)
 	args->control = launch ? &graph.control : &graph.open;
 	args->sequence = launch;
 	args->states[0] = (struct philox_state){launch, 4 * launch};
-	cells = head_find_cells(args->control);
+	cells = head_find_cells(args);
 	for (uint64_t part = 0; part < cells.parts; part++)
 		head_run_part(args, &cells, part);
 }
