@@ -1,4 +1,4 @@
-"""Finds the polynomials of include/philox/real.h.
+"""Finds the polynomials of philox/real.h and philox/truncated.h.
 
     pip install mpmath && python3 tests/numbers/fit_real.py [NAME...]
 
@@ -15,7 +15,7 @@ import functools
 import struct
 import sys
 
-from mpmath import (cos, exp, linspace, log, lu_solve, matrix, mp, mpf, pi,
+from mpmath import (cos, erfc, exp, linspace, log, lu_solve, matrix, mp, mpf, pi,
                     polyval, sqrt)
 
 mp.dps = 50
@@ -153,6 +153,20 @@ def cos_weight(y):
     return y + mpf("1e-9")
 
 
+@functools.lru_cache(maxsize=None)
+def mills(s):
+    """(x + 3/4) Q(x) / phi(x) where s = (x - 4) / (x + 4), x >= 0."""
+    if s > 1 - mpf("1e-9"):
+        return 1 + mpf(3) / 4 * (1 - s) / 8
+    x = 4 * (1 + s) / (1 - s)
+    return (x + mpf(3) / 4) * sqrt(pi / 2) * exp(x * x / 2) * \
+        erfc(x / sqrt(2))
+
+
+def mills_weight(s):
+    return 1 / mills(s)
+
+
 def main():
     third = mpf(1) / 3 + mpf("1e-6")
     square = (pi / 4) ** 2 * (1 + mpf("1e-6"))
@@ -163,6 +177,7 @@ def main():
     sine = sin_tail, sin_weight, tiny, square
     cosine = cos_tail, cos_weight, tiny, square
     exponential = exp_tail, exp_weight, -half_ln_2, half_ln_2
+    ratio = mills, mills_weight, mpf(-1), mpf(1)
 
     for name, problem, degree, fixed, ones in (
             ("LN_F32", ln, 8, [-0.5], []),
@@ -172,7 +187,8 @@ def main():
             ("LN_F64", ln_f64, 19, [], []),
             ("SIN_F64", sine, 5, [], []),
             ("COS_F64", cosine, 6, [-0.5], ["1.0"]),
-            ("EXP_F64", exponential, 9, [0.5], ["1.0", "1.0"])):
+            ("EXP_F64", exponential, 9, [0.5], ["1.0", "1.0"]),
+            ("MILLS_F64", ratio, 22, [], [])):
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
         coefficients = fit(*problem, degree, ROUND[name[-3:]], fixed)
