@@ -35,6 +35,7 @@
  *                     agree, and their contexts as a set of texts
  *   philox/kernel.h   the numbers themselves, for your own kernels
  *   philox/permute.h  orders of n items, without memory
+ *   philox/truncated.h  normal numbers of an interval
  *   philox/interop.h  the same as a string, and states for the kernels of
  *                     other libraries
  *   philox/status.h   errors; structs that callers fill in begin with their
@@ -57,6 +58,7 @@
 #include <philox/kernel.h>
 #include <philox/pass.h>
 #include <philox/permute.h>
+#include <philox/truncated.h>
 #include <philox/runner.h>
 #include <philox/penalties.h>
 #include <philox/accept.h>

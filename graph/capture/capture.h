@@ -522,7 +522,7 @@ struct program_step {
 	uint32_t op, call;  /* of the region of the pass */
 	uint32_t iteration; /* that a view draws; UINT32_MAX: by a word */
 	struct philox_span span;
-	uint64_t with[2]; /* a draw's parameters: the bits of doubles, or
+	uint64_t with[4]; /* a draw's parameters: the bits of doubles, or
 			     integers */
 };
 

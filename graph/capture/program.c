@@ -67,11 +67,11 @@ static uint64_t bits_uint64_t(uint64_t value)
 #define TAKE(type, member)    TAKE_##type(member)
 
 static void take_parameters(const struct philox_fill_desc *fill,
-			    uint64_t with[2])
+			    uint64_t with[4])
 {
 	int n = 0;
 
-	with[0] = with[1] = 0;
+	memset(with, 0, 4 * sizeof(*with));
 	switch ((enum philox_dist)fill->dist) {
 	case PHILOX_DIST_UNIFORM:
 		FILL_range(TAKE);
@@ -92,6 +92,9 @@ static void take_parameters(const struct philox_fill_desc *fill,
 		break;
 	case PHILOX_DIST_PERMUTATION:
 		FILL_n(TAKE);
+		break;
+	case PHILOX_DIST_TRUNCATED_NORMAL:
+		FILL_truncated(TAKE);
 		break;
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:

@@ -30,6 +30,9 @@
  *                element e is 1 if element 32 e + i of
  *                the others is -1                         {-1, 1}, or bits
  *   permutation  the item at place e of an order of n     [0, n)
+ *   truncated    of the normal numbers in [low, high] the
+ *   normal       one with the part (w64 + 1/2) 2^-64 of
+ *                them below it                            [low, high]
  *
  * u has as many bits as the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
  * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z comes
@@ -65,9 +68,9 @@
  *
  * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
  * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
- * integers u64 and i64, uniform, normal, log-normal, exponential and Gumbel in
- * f64). Everything that one call of an operator draws is at the same offset: it
- * takes 4 words of it.
+ * integers u64 and i64, truncated normal, and uniform, normal, log-normal,
+ * exponential and Gumbel in f64). Everything that one call of an operator draws
+ * is at the same offset: it takes 4 words of it.
  *
  * Integers are drawn by the method of Lemire ("Fast random integer generation
  * in an interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a
@@ -91,6 +94,13 @@
  * any shard of it has the items that the whole would have there, and elements
  * 0 .. k - 1 are a sample of k items without replacement. It consumes none of
  * the operator's words. A host computes item by item, not in vectors.
+ *
+ * Truncated normal numbers are those of philox/truncated.h, from the inverse of
+ * their distribution: within 4 units in the last place of f32, also far out on
+ * one side. Parameters stay f64, ends need not be numbers of the dtype, and
+ * each result is a number of the dtype that is in [low, high]. A host computes
+ * number by number, not in vectors, and a call first prepares the interval,
+ * which takes it some microseconds.
  *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
@@ -122,7 +132,8 @@ enum philox_dist {
 	PHILOX_DIST_INTEGERS = 8,
 	PHILOX_DIST_STOCHASTIC_ROUND = 9,
 	PHILOX_DIST_SIGNS = 10,
-	PHILOX_DIST_PERMUTATION = 11
+	PHILOX_DIST_PERMUTATION = 11,
+	PHILOX_DIST_TRUNCATED_NORMAL = 12
 };
 
 /* Which dists have which dtypes:
@@ -130,6 +141,7 @@ enum philox_dist {
  *   integers, permutation u32 u64 i32 i64
  *   rounding              bf16 f16 (of an f32 input)
  *   signs                 f32 bf16 f16 u32
+ *   truncated normal      f32 bf16 f16
  *   all others            f32 f64 bf16 f16 */
 enum philox_dtype {
 	PHILOX_DTYPE_U32 = 0,
@@ -213,11 +225,15 @@ struct philox_fill_desc {
 	const void *in; /* dropout: as many of the dtype, may equal out;
 			   rounding: of f32, apart from out */
 	double p;       /* Bernoulli, dropout: in [0, 1] */
-	double low;     /* uniform: finite in the dtype */
-	double high;    /*   finite in the dtype, above low; high - low is
-			     finite in f32 (f64: in f64) */
-	double mean;    /* normal, log-normal: finite in f32 (f64: in f64) */
-	double std;     /*   finite and above 0 in f32 (f64: in f64) */
+	double low;     /* uniform: finite in the dtype; truncated normal:
+			     finite, as low - mean is */
+	double high;    /*   above low; uniform: finite in the dtype, and high
+			     - low in f32 (f64: in f64); truncated normal:
+			     finite, as high - mean is, and a number of the
+			     dtype is in [low, high] */
+	double mean;    /* normal, log-normal: finite in f32 (f64: in f64);
+			     truncated normal: finite */
+	double std;     /*   above 0, and as finite */
 	double rate;    /* exponential: above 0; rate and 1 / rate are finite
 			     in f32 (f64: in f64) */
 	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
@@ -324,8 +340,10 @@ PHILOX_API enum philox_status philox_pass_fill(
  *   op         the operator, by its place in the region
  *   dtype      of the array; enum philox_dtype says which a dist has
  *   span       which elements the array holds
- *   low, high  the range [low, high) of uniform numbers
- *   mean, std  of normal and log-normal numbers; std is above 0
+ *   low, high  the range [low, high) of uniform numbers, [low, high] of
+ *              truncated normal ones
+ *   mean, std  of normal, log-normal and truncated normal numbers; std is above
+ *              0
  *   rate       of exponential numbers, above 0
  *   from, to   the least and the largest integer
  *   p          probability in [0, 1]: of 1 (Bernoulli), of 0 (dropout)
@@ -383,6 +401,10 @@ PHILOX_API enum philox_status philox_pass_signs(const struct philox_pass *pass,
 PHILOX_API enum philox_status philox_pass_permutation(
 	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
 	struct philox_span span, uint64_t n, void *out);
+PHILOX_API enum philox_status philox_pass_truncated_normal(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, double mean, double std, double low,
+	double high, void *out);
 
 /* --- numbers of other libraries ------------------------------------------- */
 

@@ -15,6 +15,7 @@
  *   philox/round.h      stochastic rounding to bf16, f16, 8 and 4 bits, scales
  *                       of blocks, random signs
  *   philox/permute.h    orders of n items, without memory
+ *   philox/truncated.h  normal numbers of an interval
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of
@@ -37,5 +38,6 @@
 #include <philox/draw.h>
 #include <philox/round.h>
 #include <philox/permute.h>
+#include <philox/truncated.h>
 
 #endif

@@ -1,18 +1,18 @@
 /*
  * philox/truncated.h - normal numbers of an interval
  *
- *   struct philox_truncated t = philox_truncated_of(mean, std, low, high);
+ *   struct philox_truncated t = philox_truncated_of(0, 0.02, -0.04, 0.04);
  *   float x = philox_truncated_at(state, e, &t);
  *
  * x has the normal distribution of `mean` and `std`, truncated to [low, high],
  * as weights are often initialised. It takes no rejections: an element's 64-bit
  * draw w64 gives u = (w64 + 1/2) 2^-64, and z is the number below which u of
- * the standard normal distribution's mass between alpha = (low - mean) / std and
- * beta = (high - mean) / std lies. Each of these four operations is rounded to
- * f64 once. The result is mean + std z by one f64 fused multiply-add, then low
- * or high if it is beyond, then the nearest number of the type, ties to even;
- * should that be outside of [low, high], it is the next number inwards. So a
- * result is in [low, high] whatever the ends are, and never infinite.
+ * the standard normal distribution's mass between alpha = (low - mean) / std
+ * and beta = (high - mean) / std lies. Each of these four operations is rounded
+ * to f64 once. The result is mean + std z by one f64 fused multiply-add, then
+ * low or high if it is beyond, then the nearest number of the type, ties to
+ * even; should that be outside of [low, high], it is the next number inwards.
+ * So a result is in [low, high] whatever the ends are, and never infinite.
  *
  * For mean 0 and std 1 an f32 result is within 4 units in the last place, or
  * within 2^-95 where that is more, of the exact quantile: for any low < high,
@@ -33,18 +33,18 @@
  * philox_word64_at(state, e). A poisoned state gives NaN.
  *
  * How it is done: let Q be the normal distribution's upper tail, phi its
- * density and R = Q / phi (Mills' ratio). An interval on one side is mirrored to
- * the right, to [l, h] with l >= 0. v = Q(z) / Q(l) is 1 - u (1 - Q(h) / Q(l)),
- * and with t = z - l
+ * density and R = Q / phi (Mills' ratio). An interval on one side is mirrored
+ * to the right, to [l, h] with l >= 0. v = Q(z) / Q(l) is 1 - u (1 - Q(h) /
+ * Q(l)), and with t = z - l
  *
  *   -ln(v) = t (l + t / 2) - ln(R(l + t) / R(l)),
  *
- * which is solved for t, so nothing underflows. In an interval with 0 inside, the
- * mass between 0 and z is p = u A(beta) - (1 - u) A(-alpha) with A(x) the mass
- * between 0 and x, in sums of two f64 numbers, so that p has digits of its own
- * where it is nearly 0. Then |z| has v = 1 - 2 |p| and l = 0. What is solved has
- * 38 bits: it advances by steps that are far larger than the errors of the
- * arithmetic, and so do the results.
+ * which is solved for t, so nothing underflows. In an interval with 0 inside,
+ * the mass between 0 and z is p = u A(beta) - (1 - u) A(-alpha) with A(x) the
+ * mass between 0 and x, in sums of two f64 numbers, so that p has digits of its
+ * own where it is nearly 0. Then |z| has v = 1 - 2 |p| and l = 0. What is
+ * solved has 38 bits: it advances by steps that are far larger than the errors
+ * of the arithmetic, and so do the results.
  *
  * During capture: all functions here are legal.
  * Threads: any, at any time.
@@ -123,14 +123,14 @@ PHILOX_FN double philox_step_of(double x)
 /* --- sums of two numbers -------------------------------------------------- */
 
 /* high + low, where high is the sum rounded. */
-struct philox_pair {
+struct philox_long {
 	double high, low;
 };
 
 /* Return a + b; exact. */
-PHILOX_FN struct philox_pair philox_pair_of(double a, double b)
+PHILOX_FN struct philox_long philox_long_of(double a, double b)
 {
-	struct philox_pair sum;
+	struct philox_long sum;
 	double of_b, of_a;
 
 	sum.high = philox_sum_f64(a, b);
@@ -142,59 +142,59 @@ PHILOX_FN struct philox_pair philox_pair_of(double a, double b)
 }
 
 /* Return x + y. */
-PHILOX_FN struct philox_pair philox_pair_sum(struct philox_pair x,
-					     struct philox_pair y)
+PHILOX_FN struct philox_long philox_long_sum(struct philox_long x,
+					     struct philox_long y)
 {
-	struct philox_pair high = philox_pair_of(x.high, y.high);
-	struct philox_pair low = philox_pair_of(x.low, y.low);
+	struct philox_long high = philox_long_of(x.high, y.high);
+	struct philox_long low = philox_long_of(x.low, y.low);
 
-	high = philox_pair_of(high.high, philox_sum_f64(high.low, low.high));
-	return philox_pair_of(high.high, philox_sum_f64(high.low, low.low));
+	high = philox_long_of(high.high, philox_sum_f64(high.low, low.high));
+	return philox_long_of(high.high, philox_sum_f64(high.low, low.low));
 }
 
 /* Return -x. */
-PHILOX_FN struct philox_pair philox_pair_minus(struct philox_pair x)
+PHILOX_FN struct philox_long philox_long_minus(struct philox_long x)
 {
-	struct philox_pair minus = {-x.high, -x.low};
+	struct philox_long minus = {-x.high, -x.low};
 
 	return minus;
 }
 
 /* Return x y. */
-PHILOX_FN struct philox_pair philox_pair_product(struct philox_pair x,
-						 struct philox_pair y)
+PHILOX_FN struct philox_long philox_long_product(struct philox_long x,
+						 struct philox_long y)
 {
 	double high = philox_multiply_f64(x.high, y.high);
 	double low = philox_multiply_add_f64(x.high, y.high, -high);
 
 	low = philox_multiply_add_f64(x.high, y.low, low);
 	low = philox_multiply_add_f64(x.low, y.high, low);
-	return philox_pair_of(high, low);
+	return philox_long_of(high, low);
 }
 
 /* Return x / d. */
-PHILOX_FN struct philox_pair philox_pair_quotient(struct philox_pair x,
+PHILOX_FN struct philox_long philox_long_quotient(struct philox_long x,
 						  double d)
 {
 	double high = philox_quotient_f64(x.high, d);
 	double rest = philox_multiply_add_f64(-high, d, x.high);
 
-	return philox_pair_of(
+	return philox_long_of(
 		high, philox_quotient_f64(philox_sum_f64(rest, x.low), d));
 }
 
 /* Return 1 + x y / d, a step of a series. */
-PHILOX_FN struct philox_pair philox_pair_step(struct philox_pair x,
-					      struct philox_pair y, double d)
+PHILOX_FN struct philox_long philox_long_step(struct philox_long x,
+					      struct philox_long y, double d)
 {
-	const struct philox_pair one = {1.0, 0.0};
+	const struct philox_long one = {1.0, 0.0};
 
-	return philox_pair_sum(
-		one, philox_pair_quotient(philox_pair_product(x, y), d));
+	return philox_long_sum(
+		one, philox_long_quotient(philox_long_product(x, y), d));
 }
 
 /* Return exp(-x) for 0 <= x <= 72. */
-PHILOX_FN struct philox_pair philox_pair_exp(struct philox_pair x)
+PHILOX_FN struct philox_long philox_long_exp(struct philox_long x)
 {
 	/* ln(2) in three parts, two of them with 45 bits */
 	const double parts[3] = {0.6931471805599187, 2.65575207566794e-14,
@@ -203,16 +203,16 @@ PHILOX_FN struct philox_pair philox_pair_exp(struct philox_pair x)
 	double n = philox_sum_f64(
 		philox_multiply_add_f64(x.high, 1.4426950408889634, magic),
 		-magic);
-	struct philox_pair part = {philox_multiply_f64(n, parts[2]), 0.0};
-	struct philox_pair r, y = {1.0, 0.0};
+	struct philox_long part = {philox_multiply_f64(n, parts[2]), 0.0};
+	struct philox_long r, y = {1.0, 0.0};
 	double power = philox_f64_from_bits(
 		PHILOX_CAST(uint64_t, 1023 - PHILOX_CAST(int, n)) << 52);
 
-	r = philox_pair_of(philox_multiply_f64(n, parts[0]),
+	r = philox_long_of(philox_multiply_f64(n, parts[0]),
 			   philox_multiply_f64(n, parts[1]));
-	r = philox_pair_sum(philox_pair_sum(r, philox_pair_minus(x)), part);
+	r = philox_long_sum(philox_long_sum(r, philox_long_minus(x)), part);
 	for (int k = 26; k > 0; k--)
-		y = philox_pair_step(r, y, k);
+		y = philox_long_step(r, y, k);
 	y.high = philox_multiply_f64(y.high, power);
 	y.low = philox_multiply_f64(y.low, power);
 	return y;
@@ -225,25 +225,25 @@ PHILOX_FN struct philox_pair philox_pair_exp(struct philox_pair x)
  * It is phi(x) x (1 + x^2/3 (1 + x^2/5 (1 + ...))): Abramowitz and Stegun,
  * 26.2.11.
  */
-PHILOX_FN struct philox_pair philox_central_mass(double x)
+PHILOX_FN struct philox_long philox_central_mass(double x)
 {
-	const struct philox_pair by_root_2_pi = {0.3989422804014327,
+	const struct philox_long by_root_2_pi = {0.3989422804014327,
 						 -2.49232720227773e-17};
-	struct philox_pair from = {x, 0.0}, sum = {1.0, 0.0}, square, half;
+	struct philox_long from = {x, 0.0}, sum = {1.0, 0.0}, square, half;
 
 	if (x >= 12.0) {
 		half.high = 0.5;
 		half.low = 0.0;
 		return half;
 	}
-	square = philox_pair_product(from, from);
+	square = philox_long_product(from, from);
 	for (int k = 40 + PHILOX_CAST(int, 1.5 * square.high); k > 0; k--)
-		sum = philox_pair_step(square, sum, 2 * k + 1);
+		sum = philox_long_step(square, sum, 2 * k + 1);
 	half.high = philox_multiply_f64(0.5, square.high);
 	half.low = philox_multiply_f64(0.5, square.low);
-	sum = philox_pair_product(sum, philox_pair_exp(half));
-	sum = philox_pair_product(sum, by_root_2_pi);
-	return philox_pair_product(from, sum);
+	sum = philox_long_product(sum, philox_long_exp(half));
+	sum = philox_long_product(sum, by_root_2_pi);
+	return philox_long_product(from, sum);
 }
 
 /* --- one tail ------------------------------------------------------------- */
@@ -296,8 +296,8 @@ PHILOX_FN double philox_tail_log(double base, double mills, double t, double at)
 /*
  * Return the t of which philox_tail_log() is `tail`, above 1/64.
  *
- * It begins where the hazard 1 / R would grow like x, and takes steps with three
- * derivatives of t: R, R R' and R (R R'' + R'^2).
+ * It begins where the hazard 1 / R would grow like x, and takes steps with
+ * three derivatives of t: R, R R' and R (R R'' + R'^2).
  */
 PHILOX_FN double philox_tail_solve(double base, double mills, double tail)
 {
@@ -386,7 +386,7 @@ struct philox_truncated {
 	double mean, std;
 	double low, high; /* what results are kept within */
 	/* where 0 is inside: the masses between alpha and 0, and 0 and beta */
-	struct philox_pair below, above;
+	struct philox_long below, above;
 	double side;  /* 0: 0 is inside; 1: it is not above alpha; -1: mirrored */
 	double base;  /* the end that is nearer to 0, as a magnitude; or 0 */
 	double mills; /* R(base) */
@@ -471,7 +471,7 @@ PHILOX_FN struct philox_truncated philox_truncated_of(double mean, double std,
 		philox_quotient_f64(philox_sum_f64(low, -mean), std));
 	double beta = philox_finite_f64(
 		philox_quotient_f64(philox_sum_f64(high, -mean), std));
-	const struct philox_pair none = {0.0, 0.0};
+	const struct philox_long none = {0.0, 0.0};
 	struct philox_truncated d;
 
 	d.mean = mean;
@@ -493,12 +493,12 @@ PHILOX_FN struct philox_truncated philox_truncated_of(double mean, double std,
 }
 
 /* Return (w64 + 1/2) 2^-64; exact. */
-PHILOX_FN struct philox_pair philox_open_pair(uint64_t w64)
+PHILOX_FN struct philox_long philox_open_long(uint64_t w64)
 {
 	long long high = PHILOX_CAST(long long, w64 >> 11);
 	long long low = PHILOX_CAST(long long, (w64 & 0x7ffu) * 2u + 1u);
 
-	return philox_pair_of(
+	return philox_long_of(
 		PHILOX_CAST(double, high) * 1.1102230246251565e-16,
 		PHILOX_CAST(double, low) * 2.7105054312137611e-20);
 }
@@ -507,10 +507,10 @@ PHILOX_FN struct philox_pair philox_open_pair(uint64_t w64)
 PHILOX_FN double philox_truncated_inside(const struct philox_truncated *d,
 					 uint64_t w64)
 {
-	struct philox_pair p = philox_pair_sum(
-		philox_pair_product(philox_open_pair(w64), d->above),
-		philox_pair_minus(philox_pair_product(philox_open_pair(~w64),
-						      d->below)));
+	struct philox_long p = philox_long_sum(
+		philox_long_product(philox_open_long(w64), d->above),
+		philox_long_minus(
+			philox_long_product(philox_open_long(~w64), d->below)));
 	double sign = p.high < 0.0 ? -1.0 : 1.0;
 	double high = 2.0 * sign * p.high, low = 2.0 * sign * p.low;
 
@@ -531,8 +531,8 @@ PHILOX_FN double philox_truncated_z(const struct philox_truncated *d,
 	return d->side *
 	       philox_tail_quantile(
 		       d->base, d->mills,
-		       philox_multiply_f64(philox_open_pair(w).high, d->mass),
-		       philox_multiply_add_f64(philox_open_pair(~w).high,
+		       philox_multiply_f64(philox_open_long(w).high, d->mass),
+		       philox_multiply_add_f64(philox_open_long(~w).high,
 					       d->mass, d->rest));
 }
 
@@ -545,6 +545,123 @@ PHILOX_FN double philox_truncated_of_word(const struct philox_truncated *d,
 
 	return x < d->low ? d->low : x > d->high ? d->high : x;
 }
+
+/* --- f32, bf16 and f16 ---------------------------------------------------- */
+
+/*
+ * Return the bits of the number that follows another, upwards or downwards; for
+ * f32, bf16 and f16, whose sign bit is given.
+ */
+PHILOX_FN uint32_t philox_next_bits(uint32_t bits, uint32_t sign, int upwards)
+{
+	if ((bits & ~sign) == 0)
+		return upwards ? 1u : sign | 1u;
+	return ((bits & sign) != 0) == upwards ? bits - 1 : bits + 1;
+}
+
+/*
+ * Return the bits of a number that is between the distribution's ends: those
+ * given, or the next inwards.
+ *
+ *   d      the distribution
+ *   bits   of a number of the type
+ *   sign   the type's sign bit
+ *   value  that number
+ */
+PHILOX_FN uint32_t philox_truncated_inwards(const struct philox_truncated *d,
+					    uint32_t bits, uint32_t sign,
+					    double value)
+{
+	if (value < d->low)
+		return philox_next_bits(bits, sign, 1);
+	return value > d->high ? philox_next_bits(bits, sign, 0) : bits;
+}
+
+/*
+ * Return x as f32, rounded to odd: one of its two neighbours, that whose last
+ * bit is 1, unless x is an f32. So rounding it again to a shorter type is
+ * rounding x.
+ */
+PHILOX_FN float philox_odd_f32(double x)
+{
+	float nearest = philox_f32_of(x);
+	double back = philox_f64_of(nearest);
+	uint32_t bits = philox_f32_bits(nearest);
+	int is_beyond = x < 0.0 ? back < x : back > x;
+
+	if (back == x)
+		return nearest;
+	return philox_f32_from_bits((bits - (is_beyond ? 1u : 0u)) | 1u);
+}
+
+/* Return the f32 that a 64-bit draw gives. */
+PHILOX_FN float philox_truncated_f32(const struct philox_truncated *d,
+				     uint64_t w64)
+{
+	float x = philox_f32_of(philox_truncated_of_word(d, w64));
+
+	return philox_f32_from_bits(philox_truncated_inwards(
+		d, philox_f32_bits(x), 1u << 31, philox_f64_of(x)));
+}
+
+/* Return the bf16 that a 64-bit draw gives. */
+PHILOX_FN uint16_t philox_truncated_bf16(const struct philox_truncated *d,
+					 uint64_t w64)
+{
+	uint16_t x = philox_number_to_bf16(
+		philox_odd_f32(philox_truncated_of_word(d, w64)));
+
+	return PHILOX_CAST(
+		uint16_t,
+		philox_truncated_inwards(d, x, 1u << 15,
+					 philox_f64_of(philox_bf16_to_f32(x))));
+}
+
+/* Return the f16 that a 64-bit draw gives. */
+PHILOX_FN uint16_t philox_truncated_f16(const struct philox_truncated *d,
+					uint64_t w64)
+{
+	uint16_t x = philox_number_to_f16(
+		philox_odd_f32(philox_truncated_of_word(d, w64)));
+
+	return PHILOX_CAST(uint16_t,
+			   philox_truncated_inwards(
+				   d, x, 1u << 15,
+				   philox_f64_of(philox_number_from_f16(x))));
+}
+
+/* --- elements ------------------------------------------------------------- */
+
+/* Return an element's number, in f32. */
+PHILOX_FN float philox_truncated_at(struct philox_state state, uint64_t element,
+				    const struct philox_truncated *d)
+{
+	return philox_or_poison(
+		state,
+		philox_truncated_f32(d, philox_word64_at(state, element)));
+}
+
+/* Return an element's number, in bf16. */
+PHILOX_FN uint16_t philox_truncated_bf16_at(struct philox_state state,
+					    uint64_t element,
+					    const struct philox_truncated *d)
+{
+	uint64_t w64 = philox_word64_at(state, element);
+
+	return philox_is_poison(state) ? 0x7fc0u
+				       : philox_truncated_bf16(d, w64);
+}
+
+/* Return an element's number, in f16. */
+PHILOX_FN uint16_t philox_truncated_f16_at(struct philox_state state,
+					   uint64_t element,
+					   const struct philox_truncated *d)
+{
+	uint64_t w64 = philox_word64_at(state, element);
+
+	return philox_is_poison(state) ? 0x7e00u : philox_truncated_f16(d, w64);
+}
+
 #ifdef __cplusplus
 }
 #endif

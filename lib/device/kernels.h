@@ -48,7 +48,9 @@
 	  KERNELS_NARROW(X, round))                                            \
 	D(SIGNS, "signs", signs, no, KERNELS_SIGNS(X, signs))                  \
 	D(PERMUTATION, "permutation", permutation, n,                          \
-	  KERNELS_WORDS(X, permutation, FILL_SIGNED))
+	  KERNELS_WORDS(X, permutation, FILL_SIGNED))                          \
+	D(TRUNCATED_NORMAL, "truncated-normal", truncated_normal, truncated,   \
+	  KERNELS_SHORT(X, truncated_normal))
 
 /* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
@@ -60,6 +62,7 @@
 #define FILL_range(P)    P(double, low) P(double, high)
 #define FILL_integers(P) P(uint64_t, from) P(uint64_t, to)
 #define FILL_n(P)        P(uint64_t, n)
+#define FILL_truncated(P) FILL_mean_std(P) FILL_range(P)
 
 /*
  * The kernels of a distribution, one for each dtype: X(name, type of the
@@ -97,6 +100,11 @@
 	X(name##_bf16, bf16, bf16, 4, 0) \
 	X(name##_f16, f16, f16, 4, 0)    \
 	X(name##_u32, u32, u32, 4, 0)
+
+#define KERNELS_SHORT(X, name)           \
+	X(name##_f32, f32, f32, 4, 0)    \
+	X(name##_bf16, bf16, bf16, 4, 0) \
+	X(name##_f16, f16, f16, 4, 0)
 
 /* Their traits, or 0. */
 enum {
@@ -152,6 +160,7 @@ struct fill_args {
 	struct fill_f32_args f32;
 	struct fill_f64_args f64;
 	struct fill_range_args ends;
+	struct philox_truncated truncated;
 	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is exact */
 	uint32_t threads; /* host: threads to use at most; at least 1 */
 	const void *in;

@@ -286,6 +286,27 @@ FILL_F64(log_normal, 2)
 		y[i] = philox_exp_f64(y[i]);
 }
 
+/* Four elements, of two of Philox's blocks. */
+#define FILL_TRUNCATED(type)                                                  \
+	FILL_BLOCK(truncated_normal_##type, fill_##type, fill_##type)         \
+	{                                                                     \
+		(void)x;                                                      \
+		for (unsigned i = 0; i < 4; i += 2) {                         \
+			struct philox_words words =                           \
+				philox_draw4(state, 2 * block + i / 2);       \
+                                                                              \
+			for (int k = 0; k < 2; k++)                           \
+				v[i + (unsigned)k] = philox_truncated_##type( \
+					&args->truncated,                     \
+					fill_word64(words, k));               \
+		}                                                             \
+	}
+
+FILL_TRUNCATED(f32)
+FILL_TRUNCATED(bf16)
+FILL_TRUNCATED(f16)
+#undef FILL_TRUNCATED
+
 /*
  * FILL_REFINED(dist) is followed by the body that makes a number y in f32 of an
  * exponential one of rate 1, x. fill_first_<dist>_<type>() makes a block as if

@@ -292,6 +292,64 @@ static void set_rate(const struct philox_fill_desc *fill,
 
 static const struct fill_parameters rate_parameters = {check_rate, set_rate};
 
+/* --- mean, std, low and high ----------------------------------------------- */
+
+static enum philox_status refuse_interval(const struct philox_fill_desc *fill,
+					  const char *what)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: %s [low, high] = [%.17g, %.17g] of dist %s "
+			  "(dtype %s)",
+			  what, fill->low, fill->high,
+			  fill_dist_name(fill->dist),
+			  fill_dtype_name(fill->dtype));
+}
+
+/* Whether a number of the dtype is in [low, high]. */
+static int has_number(const struct philox_fill_desc *fill)
+{
+	double most = fill_largest(fill->dtype);
+	double low = fill->low < -most ? -most : fill->low;
+	double high = fill->high > most ? most : fill->high;
+
+	return low <= high && number_from(format_of(fill->dtype), low) <= high;
+}
+
+static enum philox_status check_truncated(const struct philox_fill_desc *fill)
+{
+	const struct {
+		const char *name;
+		double value;
+	} finite[] = {{"mean", fill->mean},
+		      {"low", fill->low},
+		      {"high", fill->high},
+		      {"low - mean", fill->low - fill->mean},
+		      {"high - mean", fill->high - fill->mean}};
+
+	for (size_t i = 0; i < sizeof(finite) / sizeof(finite[0]); i++)
+		if (!(fabs(finite[i].value) <= DBL_MAX))
+			return refuse_parameter(fill, finite[i].name,
+						finite[i].value, "finite");
+	if (!(fill->std > 0 && fill->std <= DBL_MAX))
+		return refuse_parameter(fill, "std", fill->std,
+					"finite and above 0");
+	if (fill->low >= fill->high)
+		return refuse_interval(fill, "low is not below high:");
+	if (!has_number(fill))
+		return refuse_interval(fill, "no number of the dtype is in");
+	return PHILOX_OK;
+}
+
+static void set_truncated(const struct philox_fill_desc *fill,
+			  struct fill_args *args)
+{
+	args->truncated = philox_truncated_of(fill->mean, fill->std, fill->low,
+					      fill->high);
+}
+
+static const struct fill_parameters truncated_parameters = {check_truncated,
+							    set_truncated};
+
 /* --- p -------------------------------------------------------------------- */
 
 static enum philox_status check_p(const struct philox_fill_desc *fill)

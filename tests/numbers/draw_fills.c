@@ -298,6 +298,20 @@ static float widen(const struct philox_fill_desc *fill, const void *in,
 		       : philox_f16_to_f32(((const uint16_t *)in)[i]);
 }
 
+/* Prepared anew for each: only fills keep what philox_truncated_of() makes. */
+static uint64_t truncated_at(const struct philox_fill_desc *fill,
+			     struct philox_state s, uint64_t e)
+{
+	const struct philox_truncated d = philox_truncated_of(
+		fill->mean, fill->std, fill->low, fill->high);
+
+	if (fill->dtype == PHILOX_DTYPE_BF16)
+		return philox_truncated_bf16_at(s, e, &d);
+	return fill->dtype == PHILOX_DTYPE_F16
+		       ? philox_truncated_f16_at(s, e, &d)
+		       : philox_f32_bits(philox_truncated_at(s, e, &d));
+}
+
 static uint64_t whole_at(const struct philox_fill_desc *fill,
 			 struct philox_state s, uint64_t e)
 {
@@ -342,6 +356,8 @@ static uint64_t bits_at(const struct philox_fill_desc *fill,
 	uint64_t e = fill->span.first + i;
 	double x;
 
+	if (fill->dist == PHILOX_DIST_TRUNCATED_NORMAL)
+		return truncated_at(fill, s, e);
 	switch (fill->dtype) {
 	case PHILOX_DTYPE_F32:
 		return philox_f32_bits(
@@ -401,7 +417,8 @@ static int block_bits(const struct philox_fill_desc *fill,
 	struct philox_f32x4 four;
 	struct philox_f64x2 two;
 
-	if (fill->dist == PHILOX_DIST_PERMUTATION)
+	if (fill->dist == PHILOX_DIST_PERMUTATION ||
+	    fill->dist == PHILOX_DIST_TRUNCATED_NORMAL)
 		return 0;
 	if (fill->dist == PHILOX_DIST_BITS ||
 	    fill->dist == PHILOX_DIST_INTEGERS) {

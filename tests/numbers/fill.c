@@ -561,12 +561,14 @@ static void spoil_others(struct philox_fill_desc *fill)
 	if (fill->dist == PHILOX_DIST_BERNOULLI ||
 	    fill->dist == PHILOX_DIST_DROPOUT)
 		fill->p = kept.p;
-	if (fill->dist == PHILOX_DIST_UNIFORM) {
+	if (fill->dist == PHILOX_DIST_UNIFORM ||
+	    fill->dist == PHILOX_DIST_TRUNCATED_NORMAL) {
 		fill->low = kept.low;
 		fill->high = kept.high;
 	}
 	if (fill->dist == PHILOX_DIST_NORMAL ||
-	    fill->dist == PHILOX_DIST_LOG_NORMAL) {
+	    fill->dist == PHILOX_DIST_LOG_NORMAL ||
+	    fill->dist == PHILOX_DIST_TRUNCATED_NORMAL) {
 		fill->mean = kept.mean;
 		fill->std = kept.std;
 	}

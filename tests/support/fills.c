@@ -41,6 +41,12 @@ const struct fill_name fill_names[] = {
 	 64},
 	{"permutation i64", PHILOX_DIST_PERMUTATION, PHILOX_DTYPE_I64, 8, 8,
 	 64},
+	{"truncated normal f32", PHILOX_DIST_TRUNCATED_NORMAL, PHILOX_DTYPE_F32,
+	 4, 4, 64},
+	{"truncated normal bf16", PHILOX_DIST_TRUNCATED_NORMAL,
+	 PHILOX_DTYPE_BF16, 2, 2, 64},
+	{"truncated normal f16", PHILOX_DIST_TRUNCATED_NORMAL, PHILOX_DTYPE_F16,
+	 2, 2, 64},
 };
 
 const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);

@@ -70,38 +70,35 @@ static int check_axis(const struct draw_line *line)
 	return 0;
 }
 
+#define HAS(dist) (1u << PHILOX_DIST_##dist)
+
 /* Parameters that the distribution does not have. */
 static int check_parameters(const struct draw_line *line)
 {
-	static const struct {
+	const uint32_t ranges = HAS(UNIFORM) | HAS(TRUNCATED_NORMAL);
+	const uint32_t normals =
+		HAS(NORMAL) | HAS(LOG_NORMAL) | HAS(TRUNCATED_NORMAL);
+	const char *of_ranges = "uniform or truncated-normal";
+	const char *of_normals = "normal, log-normal or truncated-normal";
+	const struct {
 		int option;
-		enum philox_dist dist, also; /* which have it */
+		uint32_t dists; /* which have it */
 		const char *name, *needs;
 	} rows[] = {
-		{GIVEN_LOW, PHILOX_DIST_UNIFORM, PHILOX_DIST_UNIFORM, "low",
-		 "uniform"},
-		{GIVEN_HIGH, PHILOX_DIST_UNIFORM, PHILOX_DIST_UNIFORM, "high",
-		 "uniform"},
-		{GIVEN_MEAN, PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL, "mean",
-		 "normal or log-normal"},
-		{GIVEN_STD, PHILOX_DIST_NORMAL, PHILOX_DIST_LOG_NORMAL, "std",
-		 "normal or log-normal"},
-		{GIVEN_RATE, PHILOX_DIST_EXPONENTIAL, PHILOX_DIST_EXPONENTIAL,
-		 "rate", "exponential"},
-		{GIVEN_FROM, PHILOX_DIST_INTEGERS, PHILOX_DIST_INTEGERS, "from",
-		 "integers"},
-		{GIVEN_TO, PHILOX_DIST_INTEGERS, PHILOX_DIST_INTEGERS, "to",
-		 "integers"},
-		{GIVEN_P, PHILOX_DIST_BERNOULLI, PHILOX_DIST_BERNOULLI, "p",
-		 "bernoulli"},
-		{GIVEN_ITEMS, PHILOX_DIST_PERMUTATION, PHILOX_DIST_PERMUTATION,
-		 "n", "permutation"},
+		{GIVEN_LOW, ranges, "low", of_ranges},
+		{GIVEN_HIGH, ranges, "high", of_ranges},
+		{GIVEN_MEAN, normals, "mean", of_normals},
+		{GIVEN_STD, normals, "std", of_normals},
+		{GIVEN_RATE, HAS(EXPONENTIAL), "rate", "exponential"},
+		{GIVEN_FROM, HAS(INTEGERS), "from", "integers"},
+		{GIVEN_TO, HAS(INTEGERS), "to", "integers"},
+		{GIVEN_P, HAS(BERNOULLI), "p", "bernoulli"},
+		{GIVEN_ITEMS, HAS(PERMUTATION), "n", "permutation"},
 	};
-	enum philox_dist dist = line->draw->fill.dist;
+	const uint32_t dist = 1u << line->draw->fill.dist;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (line->given[rows[i].option] && dist != rows[i].dist &&
-		    dist != rows[i].also)
+		if (line->given[rows[i].option] && !(dist & rows[i].dists))
 			return complain_value("draw", rows[i].name,
 					      line->given[rows[i].option],
 					      "needs --dist %s, not %s",
@@ -192,6 +189,20 @@ static int check_order(const struct draw_line *line)
 	return 0;
 }
 
+/* Truncated normal numbers have ends of their own, unless they are given. */
+static int set_ends(const struct draw_line *line)
+{
+	struct philox_fill_desc *fill = &line->draw->fill;
+
+	if (fill->dist != PHILOX_DIST_TRUNCATED_NORMAL)
+		return 0;
+	if (!line->given[GIVEN_LOW])
+		fill->low = -2;
+	if (!line->given[GIVEN_HIGH])
+		fill->high = 2;
+	return 0;
+}
+
 /* A tensor ends with the last element drawn, unless --elements is given. */
 static int check_tensor(const struct draw_line *line)
 {
@@ -240,7 +251,8 @@ int draw_check(const struct draw_line *line)
 			       take_end(line, GIVEN_FROM, &fill->from) ||
 			       take_end(line, GIVEN_TO, &fill->to) ||
 			       check_span(line) || check_order(line) ||
-			       check_tensor(line) || check_fill(line)
+			       set_ends(line) || check_tensor(line) ||
+			       check_fill(line)
 		       ? 2
 		       : 0;
 }

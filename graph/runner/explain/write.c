@@ -218,6 +218,9 @@ static void print_parameters(FILE *out, const struct text_step *step)
 	case PHILOX_DIST_PERMUTATION:
 		FILL_n(PRINT);
 		break;
+	case PHILOX_DIST_TRUNCATED_NORMAL:
+		FILL_truncated(PRINT);
+		break;
 	case PHILOX_DIST_BITS:
 	case PHILOX_DIST_GUMBEL:
 	case PHILOX_DIST_STOCHASTIC_ROUND:

@@ -16,8 +16,8 @@
 
 #define DIST(dist, name, function, parameters, kernels) \
 	[PHILOX_DIST_##dist] = (name),
-static const char *const dists[] = {FILL_DISTS(DIST, )[PHILOX_DIST_PERMUTATION + 1] =
-					    NULL};
+static const char *const dists[] = {
+	FILL_DISTS(DIST, )[PHILOX_DIST_TRUNCATED_NORMAL + 1] = NULL};
 
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", "f16",
 				     "f64", "i32", "i64", NULL};
@@ -65,6 +65,8 @@ static const struct field draw_fields[] = {
 	LACKING("stride", stride),
 	{FIELD(HEX, struct text_step, with[0], "with")},
 	{FIELD(HEX, struct text_step, with[1], "and")},
+	{FIELD(HEX, struct text_step, with[2], "low"), .may_lack = 1},
+	{FIELD(HEX, struct text_step, with[3], "high"), .may_lack = 1},
 	LACKING("layout", layout),
 	FIELDS_END};
 

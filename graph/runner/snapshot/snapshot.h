@@ -269,7 +269,7 @@ struct text_step {
 	char *name; /* of the region, operator, parameter, tag; NULL: none */
 	char *pool; /* ALLOC, FREE: its name; NULL: the runner's, as in texts */
 	uint64_t first, count, rows, stride;
-	uint64_t with[2];
+	uint64_t with[4];
 	uint64_t index; /* of the allocation, the output, the input */
 	uint64_t from;  /* OUTPUT: the allocation; 0: an input */
 	uint64_t input; /* OUTPUT: that it is in; 0: none */

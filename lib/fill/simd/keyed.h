@@ -247,6 +247,10 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 /* Cells of an order go round a number of times of their own: no vectors. */
 #define fill_permutation_u32               NULL
 #define fill_permutation_u64               NULL
+/* Nor are there vectors for quantiles, which take several ways. */
+#define fill_truncated_normal_f32          NULL
+#define fill_truncated_normal_bf16         NULL
+#define fill_truncated_normal_f16          NULL
 
 #define SIMD_ROW(name, out, in, n, traits) .fill[KERNEL_##name] = fill_##name,
 #define SIMD_KEYED_ROW(name, type, n)         \

@@ -121,7 +121,8 @@ struct simd_buckets {
 typedef void simd_steps(const struct simd_columns *columns, float most,
 			float above, const struct simd_buckets *buckets);
 
-/* The loops of one instruction set: one for every fill but permutations. */
+/* The loops of one instruction set: one for every fill but
+ * permutations and truncated normal numbers. */
 struct simd_loops {
 	unsigned chunk; /* blocks in a chunk, at most SIMD_CHUNK_MAX */
 	unsigned lanes; /* blocks in a vector */

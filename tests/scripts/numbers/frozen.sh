@@ -21,7 +21,8 @@ kinds()
 	for layout in default curand_device curand_host pytorch nvfuser triton \
 		jax; do
 		for dist in bits uniform normal bernoulli log-normal exponential \
-			gumbel integers signs permutation; do
+			gumbel integers signs permutation \
+			truncated-normal; do
 			for dtype in u32 u64 i32 i64 f32 f64 bf16 f16; do
 				made=$(digest --layout $layout --dist $dist \
 					--dtype $dtype) || continue

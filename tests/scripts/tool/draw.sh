@@ -340,9 +340,9 @@ check "a hex count is shown as it was given" refuses \
 check "p of a distribution without one" refuses \
 	"--p '0.5': needs --dist bernoulli, not normal" --dist normal --p 0.5
 check "a range of a distribution without one" refuses \
-	"--high '2': needs --dist uniform, not bits" --high 2
+	"--high '2': needs --dist uniform or truncated-normal, not bits" --high 2
 check "a mean of a distribution without one" refuses \
-	"--mean '1': needs --dist normal or log-normal, not gumbel" \
+	"--mean '1': needs --dist normal, log-normal or truncated-normal, not gumbel" \
 	--dist gumbel --mean 1
 check "a rate of a distribution without one" refuses \
 	"--rate '1': needs --dist exponential, not normal" --dist normal --rate 1
@@ -408,7 +408,7 @@ done
 # option=VALUE DIST...: has no meaning for the other distributions
 while read -r option value has; do
 	for dist in bits uniform normal bernoulli log-normal exponential \
-		gumbel integers permutation; do
+		gumbel integers permutation truncated-normal; do
 		case " $has " in
 		*" $dist "*)
 			check "--$option of $dist" lines 1 . --dist $dist \
@@ -421,11 +421,11 @@ while read -r option value has; do
 			--dist $dist "--$option" "$value"
 	done
 done <<'END'
-low 0.25 uniform
+low 0.25 uniform truncated-normal
 n 5 permutation
-high 0.75 uniform
-mean 2 normal log-normal
-std 2 normal log-normal
+high 0.75 uniform truncated-normal
+mean 2 normal log-normal truncated-normal
+std 2 normal log-normal truncated-normal
 rate 2 exponential
 p 0.25 bernoulli
 from 3 integers

@@ -428,6 +428,27 @@ static void every_order(struct contract *c)
 		}
 }
 
+/* 0 inside, far out on either side, tiny, wide, and odd ends. */
+static void every_interval(struct contract *c)
+{
+	static const double ends[][2] = {
+		{-2, 2},    {-1e300, 1e300}, {-3, 1e-5},    {-0x1p-60, 30},
+		{0, 3},     {38, 1e3},       {-1e10, -1e3}, {1, 1 + 0x1p-40},
+		{0.1, 0.2}, {-7, -0.3}};
+
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
+		for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+			struct trial t = new_trial(kind);
+
+			if (t.kind->dist != PHILOX_DIST_TRUNCATED_NORMAL)
+				break;
+			t.fill.low = ends[k][0];
+			t.fill.high = ends[k][1];
+			t.fill.mean = k % 2 ? 0 : 0.25;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
 static void every_shard(struct contract *c)
 {
 	static const struct philox_span shards[] = {{0, 64, 33, 256},
@@ -671,6 +692,8 @@ const struct contract_check contract_numbers[] = {
 	 .run = every_parameter},
 	{"integers of wide ranges are the host's", .run = wide_ranges},
 	{"orders of few and many items are the host's", .run = every_order},
+	{"normal numbers of every kind of interval are the host's",
+	 .run = every_interval},
 	{"a shard draws what the whole has there", .run = every_shard},
 	{"a span draws what the whole has there", .run = every_short_span},
 	{"elements up to 2^64 - 1 are drawn", .run = large_elements},
