@@ -153,6 +153,16 @@ static inline double __dmul_rn(double a, double b)
 	return a * b;
 }
 
+static inline double __dadd_rn(double a, double b)
+{
+	return a + b;
+}
+
+static inline double __ddiv_rn(double a, double b)
+{
+	return a / b;
+}
+
 static inline double __dsqrt_rn(double x)
 {
 	return __builtin_sqrt(x);
@@ -253,6 +263,7 @@ static inline double __longlong_as_double(long long x)
 	  : "f"(a), "f"(b))                                                   \
 	X(whole, "cvt.rzi.u32.f32 %0, %1;" : "=r"(result) : "f"(a))           \
 	X(f32_of, "cvt.rn.f32.f64 %0, %1;" : "=f"(result) : "d"(a))           \
+	X(f64_of, "cvt.f64.f32 %0, %1;" : "=d"(result) : "f"(a))              \
 	X(root, "sqrt.rn.f32 %0, %1;" : "=f"(result) : "f"(a))                \
 	X(inverse_root, "rsqrt.approx.ftz.f32 %0, %1;"                        \
 	  : "=f"(result)                                                      \
@@ -327,6 +338,11 @@ static inline uint32_t simulated_whole(float a)
 static inline float simulated_f32_of(double a)
 {
 	return (float)a;
+}
+
+static inline double simulated_f64_of(float a)
+{
+	return a;
 }
 
 static inline float simulated_root(float a)
