@@ -401,9 +401,9 @@ PHILOX_FN float philox_quotient(float a, float b)
      defined(__clang__)) &&                                    \
 	!defined(PHILOX_VECTOR_QUOTIENT)
 #ifdef __x86_64__
-	__asm__("" : "+x"(b));
+	__asm__("" : "+x"(b) : "x"(a));
 #else
-	__asm__("" : "+m"(b));
+	__asm__("" : "+m"(b) : "m"(a));
 #endif
 #endif
 	return a / b;
