@@ -63,13 +63,16 @@ extern "C" {
 
 /* --- arithmetic that no option changes ------------------------------------ */
 
-/* Hide a number from a host's compiler. */
+/*
+ * Hide a number x from a host's compiler, together with y: where y is another,
+ * so is x for all that the compiler knows.
+ */
 #if defined(__x86_64__)
-#define PHILOX_HIDE_F64(x) __asm__("" : "+x"(x))
+#define PHILOX_HIDE_F64(x, y) __asm__("" : "+x"(x) : "x"(y))
 #elif defined(__aarch64__)
-#define PHILOX_HIDE_F64(x) __asm__("" : "+w"(x))
+#define PHILOX_HIDE_F64(x, y) __asm__("" : "+w"(x) : "w"(y))
 #else
-#define PHILOX_HIDE_F64(x) __asm__("" : "+m"(x))
+#define PHILOX_HIDE_F64(x, y) __asm__("" : "+m"(x) : "m"(y))
 #endif
 
 /* Return a + b, rounded once. */
@@ -80,7 +83,7 @@ PHILOX_FN double philox_sum_f64(double a, double b)
 #else
 	double sum = a + b;
 
-	PHILOX_HIDE_F64(sum);
+	PHILOX_HIDE_F64(sum, a);
 	return sum;
 #endif
 }
@@ -93,9 +96,10 @@ PHILOX_FN double philox_quotient_f64(double a, double b)
 #else
 	double quotient;
 
-	PHILOX_HIDE_F64(b);
+	/* options let two quotients by one b be products with 1 / b */
+	PHILOX_HIDE_F64(b, a);
 	quotient = a / b;
-	PHILOX_HIDE_F64(quotient);
+	PHILOX_HIDE_F64(quotient, a);
 	return quotient;
 #endif
 }

@@ -101,18 +101,19 @@
 	X(name##_f16, f16, f16, 4, 0)    \
 	X(name##_u32, u32, u32, 4, 0)
 
-#define KERNELS_SHORT(X, name)           \
-	X(name##_f32, f32, f32, 4, 0)    \
-	X(name##_bf16, bf16, bf16, 4, 0) \
-	X(name##_f16, f16, f16, 4, 0)
+#define KERNELS_SHORT(X, name)                     \
+	X(name##_f32, f32, f32, 4, FILL_SOLVES)    \
+	X(name##_bf16, bf16, bf16, 4, FILL_SOLVES) \
+	X(name##_f16, f16, f16, 4, FILL_SOLVES)
 
 /* Their traits, or 0. */
 enum {
-	FILL_READS = 1,  /* there is an input */
-	FILL_PLAIN = 2,  /* it looks at `plain` of its arguments */
-	FILL_SIGNED = 4, /* integers, of i32 or i64, too */
-	FILL_LONG = 8,   /* in f64 it takes a GPU many registers */
-	FILL_MENDED = 16 /* few elements need more than their own words */
+	FILL_READS = 1,   /* there is an input */
+	FILL_PLAIN = 2,   /* it looks at `plain` of its arguments */
+	FILL_SIGNED = 4,  /* integers, of i32 or i64, too */
+	FILL_LONG = 8,    /* in f64 it takes a GPU many registers */
+	FILL_MENDED = 16, /* few elements need more than their own words */
+	FILL_SOLVES = 32  /* it takes a GPU many registers in every dtype */
 };
 
 /* Every kernel of a fill. */

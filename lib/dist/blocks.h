@@ -19,6 +19,15 @@ typedef double fill_f64;
 typedef uint16_t fill_bf16;
 typedef uint16_t fill_f16;
 
+/* Loops of which nvcc makes one copy of the body, or one for each turn. */
+#ifdef __NVCC__
+#define FILL_ONE_BY_ONE _Pragma("unroll 1")
+#define FILL_UNROLL     _Pragma("unroll")
+#else
+#define FILL_ONE_BY_ONE
+#define FILL_UNROLL
+#endif
+
 #define FILL_BLOCK(name, out, in)                                              \
 	typedef struct philox_state fill_source_##name;                        \
                                                                                \
@@ -286,20 +295,22 @@ FILL_F64(log_normal, 2)
 		y[i] = philox_exp_f64(y[i]);
 }
 
-/* Four elements, of two of Philox's blocks. */
-#define FILL_TRUNCATED(type)                                                  \
-	FILL_BLOCK(truncated_normal_##type, fill_##type, fill_##type)         \
-	{                                                                     \
-		(void)x;                                                      \
-		for (unsigned i = 0; i < 4; i += 2) {                         \
-			struct philox_words words =                           \
-				philox_draw4(state, 2 * block + i / 2);       \
-                                                                              \
-			for (int k = 0; k < 2; k++)                           \
-				v[i + (unsigned)k] = philox_truncated_##type( \
-					&args->truncated,                     \
-					fill_word64(words, k));               \
-		}                                                             \
+/* One element after the other: each takes a GPU many registers. */
+#define FILL_TRUNCATED(type)                                               \
+	FILL_BLOCK(truncated_normal_##type, fill_##type, fill_##type)      \
+	{                                                                  \
+		(void)x;                                                   \
+		for (unsigned k = 0; k < 4; k++)                           \
+			v[k] = 0;                                          \
+		FILL_ONE_BY_ONE                                            \
+		for (unsigned i = 0; i < 4; i++) {                         \
+			const fill_##type value = philox_truncated_##type( \
+				&args->truncated,                          \
+				philox_word64_at(state, 4 * block + i));   \
+                                                                           \
+			for (unsigned k = 0; k < 4; k++)                   \
+				v[k] = k == i ? value : v[k];              \
+		}                                                          \
 	}
 
 FILL_TRUNCATED(f32)

@@ -176,6 +176,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 		uint64_t unit, const struct fill_in_##name *in,                \
 		struct fill_out_##name *out)                                   \
 	{                                                                      \
+		FILL_UNROLL                                                    \
 		for (int i = 0; i < fill_n_##name; i += n)                     \
 			block_##name(args, source,                             \
 				     unit *(fill_n_##name / n) +               \

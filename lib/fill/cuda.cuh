@@ -24,19 +24,25 @@
  * is demanded, but where nvcc would decide badly (tests/ptx/sizes.txt): in f64
  * it would on 9.0 aim at more than two for a long loop, and put into local
  * memory what has no register then; 32-bit integers would take 78 registers on
- * 10.0; on 8.0 dropout in f64 would take more than the 48 of five blocks.
+ * 10.0; on 8.0 dropout in f64 would take more than the 48 of five blocks. Fills
+ * that solve for each number have room for no more than two anywhere: else nvcc
+ * would put registers into local memory.
  */
 #ifndef __CUDA_ARCH__
 #define FILL_BLOCKS(type, traits) 0
-#elif __CUDA_ARCH__ >= 1000
-#define FILL_BLOCKS(type, traits) \
-	(((traits)&FILL_SIGNED) && sizeof(type) == 4 ? 4 : 0)
-#elif __CUDA_ARCH__ >= 900
-#define FILL_BLOCKS(type, traits) \
-	(((traits)&FILL_LONG) && sizeof(type) == 8 ? 2 : 0)
 #else
 #define FILL_BLOCKS(type, traits) \
+	((traits)&FILL_SOLVES ? 2 : FILL_BLOCKS_OF(type, traits))
+#if __CUDA_ARCH__ >= 1000
+#define FILL_BLOCKS_OF(type, traits) \
+	(((traits)&FILL_SIGNED) && sizeof(type) == 4 ? 4 : 0)
+#elif __CUDA_ARCH__ >= 900
+#define FILL_BLOCKS_OF(type, traits) \
+	(((traits)&FILL_LONG) && sizeof(type) == 8 ? 2 : 0)
+#else
+#define FILL_BLOCKS_OF(type, traits) \
 	(((traits)&FILL_READS) && sizeof(type) == 8 ? 5 : 0)
+#endif
 #endif
 
 static __device__ __forceinline__ uint64_t fill_thread(void)

@@ -102,6 +102,28 @@ static void add_draws(struct philox_state state, uint64_t e)
 	}
 }
 
+/* Of intervals of each kind, as often made anew; and quotients by one number. */
+static void add_truncated(struct philox_state state, uint64_t e)
+{
+	static const double ends[8][2] = {{-2, 2},     {-1e300, 1e300},
+					  {-5, 1e-3},  {0, 1},
+					  {38, 1e3},   {-9, -8},
+					  {1, 1.0001}, {-1e-9, 1e-9}};
+	const double *end = ends[e / 8 % 8];
+	const struct philox_truncated d = philox_truncated_of(
+		e % 3 * 0.25, 1.5, end[0], end[1]);
+	const float x = philox_normal_at(state, e), y = philox_normal_at(state, 3);
+
+	add_f64(d.below.low + d.mass);
+	add_f64(philox_truncated_z(&d, philox_word64_at(state, e)) + d.rest);
+	add_f32(philox_truncated_at(state, e, &d));
+	add(philox_truncated_bf16_at(state, e, &d));
+	add(philox_truncated_f16_at(state, e, &d));
+	add_f32(philox_quotient(x, y));
+	add_f32(philox_quotient(1.0f, y));
+	add_f32(philox_quotient(x + 1.0f, y));
+}
+
 static void add_pair(uint32_t w0, uint32_t w1)
 {
 	float x, y;
@@ -174,6 +196,8 @@ int main(void)
 		add_functions_f64(w64 >> 11, w64 ^ w[3]);
 		if (i % 8 == 0)
 			add_draws(state, i);
+		if (i % 8 == 1)
+			add_truncated(state, i);
 	}
 	add_zeros();
 	printf("%016llx\n", (unsigned long long)hash);
