@@ -103,8 +103,8 @@
 
 #define KERNELS_SHORT(X, name)                     \
 	X(name##_f32, f32, f32, 4, FILL_SOLVES)    \
-	X(name##_bf16, bf16, bf16, 4, FILL_SOLVES) \
-	X(name##_f16, f16, f16, 4, FILL_SOLVES)
+	X(name##_bf16, bf16, bf16, 8, FILL_SOLVES) \
+	X(name##_f16, f16, f16, 8, FILL_SOLVES)
 
 /* Their traits, or 0. */
 enum {

@@ -19,13 +19,11 @@ typedef double fill_f64;
 typedef uint16_t fill_bf16;
 typedef uint16_t fill_f16;
 
-/* Loops of which nvcc makes one copy of the body, or one for each turn. */
+/* A loop of whose body nvcc makes one copy. */
 #ifdef __NVCC__
 #define FILL_ONE_BY_ONE _Pragma("unroll 1")
-#define FILL_UNROLL     _Pragma("unroll")
 #else
 #define FILL_ONE_BY_ONE
-#define FILL_UNROLL
 #endif
 
 #define FILL_BLOCK(name, out, in)                                              \
@@ -296,26 +294,26 @@ FILL_F64(log_normal, 2)
 }
 
 /* One element after the other: each takes a GPU many registers. */
-#define FILL_TRUNCATED(type)                                               \
+#define FILL_TRUNCATED(type, n)                                            \
 	FILL_BLOCK(truncated_normal_##type, fill_##type, fill_##type)      \
 	{                                                                  \
 		(void)x;                                                   \
-		for (unsigned k = 0; k < 4; k++)                           \
+		for (unsigned k = 0; k < n; k++)                           \
 			v[k] = 0;                                          \
 		FILL_ONE_BY_ONE                                            \
-		for (unsigned i = 0; i < 4; i++) {                         \
+		for (unsigned i = 0; i < n; i++) {                         \
 			const fill_##type value = philox_truncated_##type( \
 				&args->truncated,                          \
-				philox_word64_at(state, 4 * block + i));   \
+				philox_word64_at(state, n * block + i));   \
                                                                            \
-			for (unsigned k = 0; k < 4; k++)                   \
+			for (unsigned k = 0; k < n; k++)                   \
 				v[k] = k == i ? value : v[k];              \
 		}                                                          \
 	}
 
-FILL_TRUNCATED(f32)
-FILL_TRUNCATED(bf16)
-FILL_TRUNCATED(f16)
+FILL_TRUNCATED(f32, 4)
+FILL_TRUNCATED(bf16, 8)
+FILL_TRUNCATED(f16, 8)
 #undef FILL_TRUNCATED
 
 /*

@@ -26,13 +26,16 @@ struct fill_row {
 	void *out;
 };
 
+/* Of 16 bytes, or more, if a block has more. */
+#define FILL_UNIT_OF(type, n) (sizeof(type) * (n) < 16 ? 2 * (n) : (n))
+
 /* fill_unit() returns how many elements a unit has. */
 PHILOX_FN uint64_t fill_unit(enum kernel kernel)
 {
 	switch (kernel) {
 #define FILL_UNIT(name, out, in, n, traits) \
 	case KERNEL_##name:                 \
-		return sizeof(fill_##out) == 2 ? 2 * n : n;
+		return FILL_UNIT_OF(fill_##out, n);
 		FILL_LIST(FILL_UNIT)
 #undef FILL_UNIT
 	default:
@@ -163,7 +166,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  *   fill_poison_<name>  writes poison instead
  */
 #define FILL_UNIT_FUNCTIONS(name, out_type, in_type, n, traits)                \
-	enum { fill_n_##name = sizeof(fill_##out_type) == 2 ? 2 * n : n };     \
+	enum { fill_n_##name = FILL_UNIT_OF(fill_##out_type, n) };             \
 	struct __attribute__((aligned(16))) fill_in_##name {                   \
 		fill_##in_type x[fill_n_##name];                               \
 	};                                                                     \
@@ -176,7 +179,6 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 		uint64_t unit, const struct fill_in_##name *in,                \
 		struct fill_out_##name *out)                                   \
 	{                                                                      \
-		FILL_UNROLL                                                    \
 		for (int i = 0; i < fill_n_##name; i += n)                     \
 			block_##name(args, source,                             \
 				     unit *(fill_n_##name / n) +               \

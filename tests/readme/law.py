@@ -152,7 +152,7 @@ def read(page):
         "f64_of", "u32", "u64")}
     names["inf"] = math.inf
     for name, size, numbers in re.findall(
-            r"^\| `((?:LN|EXP|SIN|COS)(32|64))` \| (.*) \|$", page, re.M):
+            r"^\| `((?:LN|EXP|SIN|COS|MILLS)(32|64))` \| (.*) \|$", page, re.M):
         kind = f32 if size == "32" else f64
         names[name] = [kind(float.fromhex(x)) for x in numbers.split(", ")]
     for name, short, other, long in re.findall(
@@ -348,6 +348,24 @@ def orders(law):
             for n, count in ((12, 12), (1000, 4), (10**6, 4), (9 * 10**18, 2))]
 
 
+def narrowed(x, dtype):
+    """Of the right digits, without an f32 in between; none is at an end."""
+    form = {"f32": f32.form, "bf16": (8, -126, 127), "f16": (11, -14, 15)}
+    return str(f64(rounded(exact(x), *form[dtype])))
+
+
+def truncations(law):
+    lines = []
+    for count, dtype, *parameters in (
+            (3, "f32", 0, 1, -2, 2), (3, "f32", 0.5, 2, -1e300, 3),
+            (2, "f32", 0, 1, 38, 1e300), (2, "f32", 0, 1, -1e10, -1000),
+            (2, "f32", 0, 1, 1, 1 + 2**-40), (2, "bf16", -3, 0.1, -2, 0),
+            (2, "f16", 0, 0.02, -0.04, 0.04)):
+        lines += [narrowed(law["truncated"]((42, 0), e, *map(f64, parameters)),
+                           dtype) for e in range(count)]
+    return lines
+
+
 def blocks(law, page):
     """The table of Random123."""
     found = re.findall(r"^\| (\S+|2\^64 - 1) \| (\S+|2\^64 - 1) \| "
@@ -370,7 +388,7 @@ def main():
     shown = [text.splitlines() for text in re.findall(
         r"^```output\n(.*?)^```", page, re.M | re.S)]
     makers = (normals, keys, words, values, digests, dropped, rows, tokens,
-              drafts, formats, orders)
+              drafts, formats, orders, truncations)
     right = blocks(law, page) and len(shown) == len(makers)
     for answers, maker in zip(shown, makers):
         made = maker(law)
