@@ -103,7 +103,7 @@ TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
 # One program of all tests, a folder for each subject; one of each file in
 # stress; what they share, the examples too, is a library. C++ is for oracles
 # that need NVIDIA's headers.
-SUBJECTS    := numbers ledger states graph alloc pool device rows sample accept split quantize runner save mesh tools
+SUBJECTS    := numbers ledger states graph alloc pool device rows data sample accept split quantize runner save mesh tools
 TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
 STRESS_OBJS := $(call objects,$(call sources,tests/stress))
 HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz) \

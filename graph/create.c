@@ -11,6 +11,7 @@
 #include "graph/runner/runner.h"
 #include "graph/runner/call/call.h"
 #include "graph/runner/outputs/outputs.h"
+#include "lib/data/data.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
 
@@ -151,6 +152,7 @@ enum philox_status philox_context_destroy(struct philox_context *context)
 	context_end_regions(context);
 	before = device_within(__func__);
 	rows_finish(context);
+	data_finish(context);
 	device_within(before);
 	journal_finish(context);
 	kept = status_kept();

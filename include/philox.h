@@ -33,9 +33,11 @@
  *   philox/save.h     a context as a text, to resume from
  *   philox/mesh.h     ranks, the parts of tensors that they hold, whether they
  *                     agree, and their contexts as a set of texts
+ *   philox/data.h     the order of training data, and how far a run has come
  *   philox/kernel.h   the numbers themselves, for your own kernels
  *   philox/permute.h  orders of n items, without memory
  *   philox/truncated.h  normal numbers of an interval
+ *   philox/mixture.h  epochs and mixtures of data, without memory
  *   philox/interop.h  the same as a string, and states for the kernels of
  *                     other libraries
  *   philox/status.h   errors; structs that callers fill in begin with their
@@ -51,6 +53,7 @@
 #include <philox/mesh.h>
 #include <philox/graph.h>
 #include <philox/context.h>
+#include <philox/data.h>
 #include <philox/device.h>
 #include <philox/fill.h>
 #include <philox/save.h>

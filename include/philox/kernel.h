@@ -16,6 +16,7 @@
  *                       of blocks, random signs
  *   philox/permute.h    orders of n items, without memory
  *   philox/truncated.h  normal numbers of an interval
+ *   philox/mixture.h    the order of training data: epochs, mixtures of sources
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of
@@ -39,5 +40,6 @@
 #include <philox/round.h>
 #include <philox/permute.h>
 #include <philox/truncated.h>
+#include <philox/mixture.h>
 
 #endif

@@ -308,6 +308,7 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 #define PHILOX_FOLD_ACCEPT 0x8000000000000008ULL
 #define PHILOX_FOLD_REST   0x8000000000000009ULL
 #define PHILOX_FOLD_ORDER  0x800000000000000aULL
+#define PHILOX_FOLD_DATA   0x800000000000000bULL
 
 /*
  * Return the seed that is derived from another for one index of a plane.

@@ -26,6 +26,10 @@ static void restart(struct philox_generator *generator,
 	for (struct philox_region *region = generator->first; region;
 	     region = region->next_of_generator)
 		region_restart(region);
+	for (struct philox_data *data = generator->context->data; data;
+	     data = data->next)
+		if (data->generator == generator)
+			data_restart(data);
 }
 
 /* --- a generator that is set back, and the regions that do not follow it --- */
@@ -169,6 +173,10 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 			PHILOX_ERROR_BUSY,
 			"the generator still has %zu table%s of rows",
 			generator->tables, status_s(generator->tables));
+	else if (generator->data)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "the generator still has data: %zu",
+				    generator->data);
 	if (status == PHILOX_OK) {
 		journal_generator(generator, "destroy");
 		unlink_generator(generator);

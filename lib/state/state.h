@@ -187,6 +187,7 @@ struct philox_generator {
 	struct philox_region *first; /* of its regions, dead names too */
 	size_t regions;                   /* alive ones that use it */
 	size_t tables;                    /* the same */
+	size_t data;                      /* the same */
 	size_t reads; /* in captures: copies of its state, and sets of it */
 	const struct philox_region *open; /* SHARED, with an open forward */
 };
@@ -205,6 +206,8 @@ struct philox_context {
 	struct philox_rows *dead_rows; /* the same, destroyed */
 	unsigned long dead_rows_seen;  /* see free_unheld() there */
 	struct map tables;             /* `rows`, by their keys */
+	struct philox_data *data;      /* newest first, see lib/data/data.h */
+	struct map data_names;         /* the same, by their keys */
 	struct philox_mesh mesh;       /* a copy; it stays once it is settled */
 	const struct philox_region *drawn; /* the first that began a pass */
 	unsigned comparing; /* calls that read the mesh without the lock */
@@ -224,6 +227,29 @@ struct philox_context {
 	struct saved_outputs *loaded_outputs;
 	size_t n_loaded_outputs;
 };
+
+/* The order of training data, and how far a run has come: philox/data.h. */
+struct philox_data {
+	struct philox_context *context;
+	struct philox_data *next, **link; /* in the context's list */
+	char *name;
+	uint64_t key; /* hash of the name */
+	struct philox_generator *generator;
+	struct philox_mixture_source *sources;
+	uint32_t n_sources;
+	uint64_t block;    /* positions */
+	uint64_t order;    /* philox_mixture_hash() */
+	uint64_t seed;     /* of the mixture */
+	uint64_t position; /* at most 2^63 */
+};
+
+/* data_restart() begins data again, with the seed of their generator. */
+static inline void data_restart(struct philox_data *data)
+{
+	data->seed = philox_fold(data->generator->state.seed, PHILOX_FOLD_DATA,
+				 data->key);
+	data->position = 0;
+}
 
 /*
  * state_store() puts a kernel on a stream that writes 16 bytes to memory that
@@ -681,7 +707,7 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *                         here on regions that differ have that place's seeds.
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set under another seed, to these
- *                         values: its regions begin again.
+ *                         values: its regions and its data begin again.
  *  generator-move ...     Its state set under the seed it had: regions go on. One
  *                         that a launch sets comes before that launch's begin.
  *  generator-fold ...     Folded, and this is the outcome.
@@ -695,6 +721,12 @@ enum philox_status pass_begin_dry(struct philox_region *region,
  *                         A table of rows and its seed. Only the device knows
  *                         what its rows are drawn for.
  *  rows-destroy ...       The same fields.
+ *  data-create data D generator N sources C block B order H seed S
+ *                         Data, the hash of their order, and their seed.
+ *  data-destroy ...       The same fields.
+ *  data-seek data D position P
+ *                         Their position is set, and this is it.
+ *  data-advance ...       Advanced, and this is the outcome.
  *  forward-begin region R ticket K seed S offset O flags F
  *                         An eager forward reserves its state. Ticket 0: none.
  *  forward-commit, forward-abort, backward-begin, backward-commit,
@@ -871,6 +903,7 @@ void journal_finish(struct philox_context *context);
  *  - A generator that it moves, it moves in the trial alone: what an eager run
  *    would see is a copy, made when it is first asked for. It cannot seed one,
  *    which would restart regions that others draw from.
+ *  - Data are neither moved nor destroyed.
  *  - A copy of a generator's state to device memory is of the state that the
  *    launch will copy there: `reads`, in order.
  *  - A table of rows is on the device, and is not destroyed in a trial. Before a trial's first work on one,

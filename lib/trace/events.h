@@ -44,6 +44,12 @@
 #define EVENT_FIELDS_ROWS(FIELD) \
 	FIELD("rows", NAME)      \
 	FIELD("generator", U32) FIELD("count", U64) FIELD("seed", HEX)
+#define EVENT_FIELDS_DATA(FIELD) \
+	FIELD("data", NAME)      \
+	FIELD("generator", U32)  \
+	FIELD("sources", U32)    \
+	FIELD("block", U64) FIELD("order", HEX) FIELD("seed", HEX)
+#define EVENT_FIELDS_DATA_MOVE(FIELD) FIELD("data", NAME) FIELD("position", U64)
 #define EVENT_FIELDS_PASS(FIELD) \
 	FIELD("region", NAME)    \
 	FIELD("ticket", U64)     \
@@ -155,6 +161,10 @@
 	EVENT("region-destroy", PENDING)            \
 	EVENT("rows-create", ROWS)                  \
 	EVENT("rows-destroy", ROWS)                 \
+	EVENT("data-create", DATA)                  \
+	EVENT("data-destroy", DATA)                 \
+	EVENT("data-seek", DATA_MOVE)               \
+	EVENT("data-advance", DATA_MOVE)            \
 	EVENT("forward-begin", PASS_BEGIN)          \
 	EVENT("forward-commit", PASS)               \
 	EVENT("forward-abort", PASS)                \

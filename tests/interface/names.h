@@ -32,6 +32,12 @@ enum philox_status largest(enum philox_status of_this_rank);
 extern void *communicator;
 enum philox_status gather(void *user, const void *mine, size_t size, void *all);
 
+/* mixture.h, data.h */
+extern const struct philox_mixture_source *from;
+extern struct philox_data *train;
+extern struct philox_mixture_sample *samples;
+extern uint64_t position, first, mine;
+
 /* graph.h */
 extern const uint32_t *more;
 

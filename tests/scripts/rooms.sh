@@ -24,6 +24,7 @@ trace
 state
 pass
 rows
+data
 change
 sample
 accept

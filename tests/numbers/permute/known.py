@@ -136,4 +136,5 @@ def main():
               ", ".join("%d %d" % pair for pair in zip(places, order)))
 
 
-main()
+if __name__ == "__main__":
+    main()
