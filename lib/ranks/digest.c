@@ -187,6 +187,19 @@ static void sum_table(const struct sums *sums, const struct philox_rows *rows)
 	add_item(sums, &item);
 }
 
+static void sum_data(const struct sums *sums, const struct philox_data *data)
+{
+	struct item item = {.key = save_item_key(SAVE_DATA, data->key),
+			    .staged = 1};
+
+	item.whole = item.key;
+	add_pair(&item.whole, generator_number(data->generator),
+		 data->n_sources);
+	add_pair(&item.whole, data->block, data->order);
+	add_pair(&item.whole, data->seed, data->position);
+	add_item(sums, &item);
+}
+
 static void sum_all(const struct sums *sums)
 {
 	sum_generators(sums);
@@ -198,6 +211,9 @@ static void sum_all(const struct sums *sums)
 	     rows = rows->next)
 		if (!rows->leaving)
 			sum_table(sums, rows);
+	for (const struct philox_data *data = sums->context->data; data;
+	     data = data->next)
+		sum_data(sums, data);
 }
 
 /* --- digests -------------------------------------------------------------- */

@@ -399,7 +399,8 @@ static int dispute_pair(const struct saved_pair *pair,
 	if (pair->item == SAVE_TABLE)
 		return 0;
 	dispute->part = DIFFER_STATES;
-	return !has_own_numbers(a, pair->in_a, b) &&
+	return (pair->item == SAVE_DATA ||
+		!has_own_numbers(a, pair->in_a, b)) &&
 	       differ_pair(pair, DIFFER_STATES, &dispute->found);
 }
 
@@ -426,7 +427,8 @@ static int dispute_ranks(const struct rank_text *a, const struct rank_text *b,
 		return 1;
 	return !on_other_stages(a, b) &&
 	       (dispute_items(a, b, SAVE_REGION, dispute) ||
-		dispute_items(a, b, SAVE_TABLE, dispute));
+		dispute_items(a, b, SAVE_TABLE, dispute) ||
+		dispute_items(a, b, SAVE_DATA, dispute));
 }
 
 /* --- finding two ranks ---------------------------------------------------- */
@@ -615,7 +617,7 @@ static int is_concerned(const struct dispute *dispute,
 		return 1;
 	if (on_other_stages(dispute->one, rank_text))
 		return 0;
-	return dispute->part == DIFFER_SHAPE ||
+	return dispute->part == DIFFER_SHAPE || dispute->item == SAVE_DATA ||
 	       !has_own_numbers(dispute->one, find_item(dispute, dispute->one),
 				rank_text);
 }

@@ -582,6 +582,46 @@ static enum philox_status merge_tables_of(struct merge *merge,
 	return status;
 }
 
+/* The same. */
+static enum philox_status merge_one_data(struct merge *merge,
+					 struct merge_table *of,
+					 const struct saved_data *data,
+					 uint64_t rank)
+{
+	const unsigned all = DIFFER_SHAPE | DIFFER_STATES;
+	struct difference found;
+
+	if (merge->same && of->kept != MERGE_NONE && of->rank == merge->own)
+		return PHILOX_OK;
+	if (of->kept == MERGE_NONE) {
+		of->kept = merge->kept.n_data;
+		of->rank = rank;
+		return saved_add_data(&merge->kept, data);
+	}
+	if (differ_data(&merge->kept.data[of->kept], data, all, &found))
+		return disagree(&found, of->rank, rank);
+	return PHILOX_OK;
+}
+
+static enum philox_status merge_data_of(struct merge *merge,
+					const struct saved *saved,
+					uint64_t rank)
+{
+	enum philox_status status = PHILOX_OK;
+	size_t i = 0, k = 0;
+
+	while (status == PHILOX_OK && i < saved->n_data && k < merge->n_data) {
+		int order = strcmp(saved->data[i].name, merge->data[k].name);
+
+		if (!order)
+			status = merge_one_data(merge, &merge->data[k],
+						&saved->data[i], rank);
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return status;
+}
+
 enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 			     uint64_t rank)
 {
@@ -592,6 +632,8 @@ enum philox_status merge_add(struct merge *merge, const struct saved *saved,
 			merge_region_of(merge, saved, &saved->regions[i], rank);
 	if (status == PHILOX_OK)
 		status = merge_tables_of(merge, saved, rank);
+	if (status == PHILOX_OK)
+		status = merge_data_of(merge, saved, rank);
 	if (status == PHILOX_OK && merge->same && rank == merge->own)
 		status = saved_copy_outputs(&merge->kept, saved);
 	return status;
@@ -629,6 +671,9 @@ int merge_lacks(const struct merge *merge)
 	for (size_t i = 0; i < merge->wanted->n_tables; i++)
 		if (merge->tables[i].kept == MERGE_NONE)
 			return 1;
+	for (size_t i = 0; i < merge->wanted->n_data; i++)
+		if (merge->data[i].kept == MERGE_NONE)
+			return 1;
 	return 0;
 }
 
@@ -663,8 +708,13 @@ static enum philox_status list_wanted(struct merge *merge)
 	const struct saved *wanted = merge->wanted;
 
 	merge->tables = calloc(wanted->n_tables + 1, sizeof(*merge->tables));
-	if (!merge->tables)
+	merge->data = calloc(wanted->n_data + 1, sizeof(*merge->data));
+	if (!merge->tables || !merge->data)
 		return no_memory_to_merge();
+	merge->n_data = wanted->n_data;
+	for (size_t i = 0; i < wanted->n_data; i++)
+		merge->data[i] = (struct merge_table){
+			.name = wanted->data[i].name, .kept = MERGE_NONE};
 	merge->n_tables = wanted->n_tables;
 	for (size_t i = 0; i < wanted->n_tables; i++)
 		merge->tables[i] = (struct merge_table){
@@ -739,6 +789,7 @@ void merge_finish(struct merge *merge)
 	keyed_finish(&merge->by_name);
 	keyed_finish(&merge->by_place);
 	free(merge->tables);
+	free(merge->data);
 	saved_finish(&merge->kept);
 	memset(merge, 0, sizeof(*merge));
 }
@@ -887,20 +938,21 @@ static enum philox_status make_destroyed(const struct merge *merge,
 	return saved_add_region(made, &line);
 }
 
-static const struct merge_table *find_table(const struct merge *merge,
-					    const char *name)
+/* In a list in order of name, which has it. */
+static const struct merge_table *find_kept(const struct merge_table *list,
+					   size_t n, const char *name)
 {
-	size_t first = 0, end = merge->n_tables;
+	size_t first = 0, end = n;
 
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
 
-		if (strcmp(merge->tables[middle].name, name) < 0)
+		if (strcmp(list[middle].name, name) < 0)
 			first = middle + 1;
 		else
 			end = middle;
 	}
-	return &merge->tables[first];
+	return &list[first];
 }
 
 /* From `all`, unless it is NULL, if no text of `merge` has it. */
@@ -908,7 +960,8 @@ static enum philox_status make_table(const struct merge *merge,
 				     const struct merge *all, const char *name,
 				     struct saved *made)
 {
-	const struct merge_table *of = find_table(merge, name);
+	const struct merge_table *of =
+		find_kept(merge->tables, merge->n_tables, name);
 	const struct saved_table *table;
 
 	if (of->kept == MERGE_NONE && all)
@@ -929,6 +982,33 @@ static enum philox_status make_tables(const struct merge *merge,
 
 	for (size_t i = 0; status == PHILOX_OK && i < wanted->n_tables; i++)
 		status = make_table(merge, all, wanted->tables[i].name, made);
+	return status;
+}
+
+/* The same. */
+static enum philox_status make_one_data(const struct merge *merge,
+					const struct merge *all,
+					const char *name, struct saved *made)
+{
+	const struct merge_table *of =
+		find_kept(merge->data, merge->n_data, name);
+
+	if (of->kept == MERGE_NONE && all)
+		return make_one_data(all, NULL, name, made);
+	if (of->kept == MERGE_NONE)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "data '%s' are in no text of the set", name);
+	return saved_add_data(made, &merge->kept.data[of->kept]);
+}
+
+static enum philox_status make_data(const struct merge *merge,
+				    const struct merge *all, struct saved *made)
+{
+	const struct saved *wanted = merge->wanted;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < wanted->n_data; i++)
+		status = make_one_data(merge, all, wanted->data[i].name, made);
 	return status;
 }
 
@@ -978,6 +1058,8 @@ static enum philox_status make_all(struct merge *merge, struct merge *all,
 		status = make_region(merge, all, &merge->regions[i], made);
 	if (status == PHILOX_OK)
 		status = make_tables(merge, all, made);
+	if (status == PHILOX_OK)
+		status = make_data(merge, all, made);
 	if (status == PHILOX_OK)
 		status = saved_copy_outputs(made, kept);
 	return status == PHILOX_OK ? check_twins(made) : status;

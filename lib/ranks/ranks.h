@@ -37,6 +37,8 @@
  *  tables       As the shape of regions: name, generator and number of rows.
  *               Stages need not have the same tables, as only one of them
  *               samples.
+ *  data         As a region that differs along no axis: the shape is generator,
+ *               sources, block and order, the states are seed and position.
  *
  * Nothing else: not how many tickets a region has room for, in which order
  * regions were made, captures, graphs, saved contexts, the rows of tables,
@@ -50,7 +52,7 @@
  * after the other, and no rule forbids a step that it allows the whole way. So
  * a digest for each axis is enough.
  *
- * Items are the generators together, each region and each table. The digest
+ * Items are the generators together, each region, each table and each data. The digest
  * along an axis is the sum of those of the items that ought to agree along it,
  * each made from its key, its shape and, unless it differs along the axis, its
  * states; tickets are added up, too. So nothing is sorted, and no memory taken.
@@ -80,7 +82,8 @@
  * The lines are those of Note [Saved context], except that
  *
  *  philox ranks V   is the first, and has a count of versions of its own, each
- *                   with all kinds of lines: 2 if a generator differs, else 1.
+ *                   with all kinds of lines: 3 if there are data, else 2 if a
+ *                   generator differs, else 1.
  *                   The state of such a one is there, but is not compared;
  *  region ...       is there for living regions only, and ends with " open" if
  *                   it is SHARED and a forward of it is open;
@@ -159,6 +162,7 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
  *  - the next forward, its serial and its offset, of a region that is in both,
  *    alive, shared along all axes, and has the same seed in both: ranks may
  *    have other generators;
+ *  - the position of data that are in both with the same seed;
  *  - the offset of a generator that has the same number and the same seed in
  *    both, and does not differ between ranks. A SHARED region's offset is that
  *    of its generator. So a forward of it that owes no backward leaves a trace
@@ -307,7 +311,7 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
 /*
  * Note [Another mesh]
  * ~~~~~~~~~~~~~~~~~~~
- * A rank of a new mesh wants regions, and tables of rows, by name; the texts of
+ * A rank of a new mesh wants regions, tables of rows and data, by name; the texts of
  * the old mesh are looked at one after the other, in order of rank, and each
  * name goes by these rules. An axis that a mesh lacks has size 1 and coordinate
  * 0 in it; so a text without a mesh is that of the only rank, and an axis with
@@ -335,7 +339,7 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  *     destroyed one with the highest offset and serial that any text knows of
  *     it: if it is made later, it continues there.
  *  7. Generators must agree in all texts; a table of rows in all that have it,
- *     row by row. Of a generator that differs between ranks nothing says which
+ *     row by row; and data in all that have them, with seed and position. Of a generator that differs between ranks nothing says which
  *     of them had a state in common, so that they would have to go on with it
  *     together. So all ranks of the new mesh have the highest offset that any
  *     text has, after which no number comes again on any of them; and its seed
@@ -433,7 +437,7 @@ struct merge {
 	struct philox_mesh from; /* borrowed names; coordinates do not matter */
 	int same;                /* the meshes are the same */
 	uint64_t own;            /* if so, the text of the same place */
-	struct saved kept;       /* regions and tables, in no order */
+	struct saved kept;       /* regions, tables and data, in no order */
 	int has_generators;
 	uint64_t generator_rank;
 	struct merge_seeds seeds;
@@ -442,7 +446,8 @@ struct merge {
 	struct keyed by_name;  /* regions */
 	struct keyed by_place; /* what to go on from, by region and place */
 	struct merge_table *tables; /* in order of their names */
-	size_t n_tables;
+	struct merge_table *data;   /* the same, for data */
+	size_t n_tables, n_data;
 };
 
 /*

@@ -10,12 +10,12 @@
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
 
-enum step_kind { STEP_REGION, STEP_GENERATOR };
+enum step_kind { STEP_REGION, STEP_GENERATOR, STEP_DATA };
 
 /* Of what texts say the same, if they are of one step; no padding. */
 struct step_id {
 	uint64_t kind; /* enum step_kind */
-	uint64_t key;  /* of the region's name; the generator's number */
+	uint64_t key;  /* of the name; the generator's number */
 	uint64_t stages;
 	uint64_t seed;
 };
@@ -47,7 +47,10 @@ static enum philox_status refuse_step(const char *path, const char *region,
 {
 	char place[128];
 
-	if (region)
+	if (a->id.kind == STEP_DATA)
+		snprintf(place, sizeof(place), "data '%.60s': the position",
+			 region);
+	else if (region)
 		snprintf(place, sizeof(place),
 			 "region '%.60s': the %s of its next forward", region,
 			 what);
@@ -166,6 +169,20 @@ static enum philox_status add_generator(struct steps *steps,
 	return add_step(steps, &step, NULL, path);
 }
 
+static enum philox_status add_data(struct steps *steps,
+				   const struct saved *saved,
+				   const struct saved_data *data,
+				   const char *path)
+{
+	const struct step step = {
+		.id = {STEP_DATA, hash_text(data->name, strlen(data->name)),
+		       stages_of(&saved->mesh), data->seed},
+		.rank = mesh_rank(&saved->mesh),
+		.offset = data->position};
+
+	return add_step(steps, &step, data->name, path);
+}
+
 enum philox_status set_steps_add(struct steps *steps, const struct saved *saved,
 				 const char *path)
 {
@@ -175,5 +192,7 @@ enum philox_status set_steps_add(struct steps *steps, const struct saved *saved,
 		status = add_region(steps, saved, &saved->regions[i], path);
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_generators; i++)
 		status = add_generator(steps, saved, i, path);
+	for (size_t i = 0; status == PHILOX_OK && i < saved->n_data; i++)
+		status = add_data(steps, saved, &saved->data[i], path);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/data/data.h"
 #include "lib/mesh/mesh.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
@@ -188,6 +189,37 @@ static enum philox_status collect_tables(struct saved *saved,
 	return status;
 }
 
+/* --- data ----------------------------------------------------------------- */
+
+struct saved_data save_data_of(const struct philox_data *data)
+{
+	return (struct saved_data){.name = data->name,
+				   .generator = save_number(data->generator),
+				   .sources = data->n_sources,
+				   .block = data->block,
+				   .order = data->order,
+				   .seed = data->seed,
+				   .position = data->position};
+}
+
+/* NULL: all. */
+static enum philox_status collect_data(struct saved *saved,
+				       const struct save_lists *lists,
+				       const struct save_part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_data; i++) {
+		const struct philox_data *data = lists->data[i];
+		const struct saved_data made = save_data_of(data);
+
+		if (!part ||
+		    save_part_has(part, save_item_key(SAVE_DATA, data->key)))
+			status = saved_add_data(saved, &made);
+	}
+	return status;
+}
+
 /* --- all of a context, or some of it -------------------------------------- */
 
 /* NULL: every region, and else only living ones. */
@@ -244,6 +276,8 @@ static enum philox_status collect(const struct philox_context *context,
 	if (status == PHILOX_OK)
 		status = part ? collect_tables(saved, &lists, part)
 			      : collect_rows(saved, &lists);
+	if (status == PHILOX_OK)
+		status = collect_data(saved, &lists, part);
 	save_lists_finish(&lists);
 	if (status != PHILOX_OK)
 		saved_finish(saved);

@@ -326,13 +326,13 @@ int differ_missing(const char *object, const char *name, int in_a,
 {
 	static const struct field region_is = {
 		.kind = FIELD_EITHER, .spoken = "it is", .words = there};
-	static const struct field rows_are = {
+	static const struct field they_are = {
 		.kind = FIELD_EITHER, .spoken = "they are", .words = there};
-	const int is_table = strcmp(object, "region") != 0;
+	const int is_many = strcmp(object, "region") != 0;
 
 	*found = (struct difference){.object = object, .name = name};
-	return found_alone(found, is_table ? &rows_are : &region_is,
-			   is_table ? "are" : "is", in_a, !in_a);
+	return found_alone(found, is_many ? &they_are : &region_is,
+			   is_many ? "are" : "is", in_a, !in_a);
 }
 
 static int differ_shape(const struct side *a, const struct side *b,
@@ -408,22 +408,50 @@ int differ_table(const struct saved *a, const struct saved_table *in_a,
 	return 0;
 }
 
+static const struct field data_shape[] = {
+	SAID(NUMBER, saved_data, sources, "sources",
+	     "the number of sources is"),
+	SAID(NUMBER, saved_data, block, "block", "block is"),
+	SAID(HEX, saved_data, order, "order",
+	     "the hash of samples, quotas and windows is"),
+	FIELDS_END};
+static const struct field data_states[] = {
+	SAID(HEX, saved_data, seed, "seed", "seed is"),
+	SAID(NUMBER, saved_data, position, "position", "position is"),
+	FIELDS_END};
+
+int differ_data(const struct saved_data *a, const struct saved_data *b,
+		unsigned parts, struct difference *found)
+{
+	*found = (struct difference){.object = "data", .name = a->name};
+	if ((parts & DIFFER_SHAPE) &&
+	    (differ_generator_of(a->generator, b->generator, found) ||
+	     differ_members(found, data_shape, a, b)))
+		return 1;
+	return (parts & DIFFER_STATES) &&
+	       differ_members(found, data_states, a, b);
+}
+
+static const char *const kinds[] = {
+	[SAVE_REGION] = "region", [SAVE_TABLE] = "rows", [SAVE_DATA] = "data"};
+
 int differ_pair(const struct saved_pair *pair, unsigned parts,
 		struct difference *found)
 {
-	const int is_table = pair->item == SAVE_TABLE;
-
 	if (!pair->in_a && !pair->in_b)
 		return 0;
 	if (!pair->in_a || !pair->in_b)
 		return differ_missing(
-			is_table ? "rows" : "region",
+			kinds[pair->item],
 			saved_name(pair->in_a ? pair->in_a : pair->in_b),
 			pair->in_a != NULL, found);
-	return is_table ? differ_table(pair->a, pair->in_a, pair->b, pair->in_b,
-				       parts, found)
-			: differ_region(pair->a, pair->in_a, pair->b,
-					pair->in_b, parts, found);
+	if (pair->item == SAVE_DATA)
+		return differ_data(pair->in_a, pair->in_b, parts, found);
+	return pair->item == SAVE_TABLE
+		       ? differ_table(pair->a, pair->in_a, pair->b, pair->in_b,
+				      parts, found)
+		       : differ_region(pair->a, pair->in_a, pair->b, pair->in_b,
+				       parts, found);
 }
 
 static int differ_items(const struct saved *a, const struct saved *b,
@@ -477,6 +505,7 @@ int differ_lines(const struct saved *a, const struct saved *b,
 	       differ_generators(a, b, all, found) ||
 	       differ_items(a, b, SAVE_REGION, found) ||
 	       differ_items(a, b, SAVE_TABLE, found) ||
+	       differ_items(a, b, SAVE_DATA, found) ||
 	       differ_outputs(a, b, found);
 }
 

@@ -133,6 +133,22 @@ static void add_rows(uint64_t *digest, const struct save_lists *lists)
 	}
 }
 
+/* Without data the digest is as it was before there were any. */
+static void add_data(uint64_t *digest, const struct save_lists *lists)
+{
+	if (lists->n_data)
+		add_word(digest, lists->n_data);
+	for (size_t i = 0; i < lists->n_data; i++) {
+		const struct philox_data *data = lists->data[i];
+
+		add_name(digest, data->name);
+		add_word(digest, save_number(data->generator));
+		add_word(digest, data->order);
+		add_word(digest, data->seed);
+		add_word(digest, data->position);
+	}
+}
+
 /* A destroyed name that has issued nothing is as good as new. */
 static int is_known(const struct philox_region *region)
 {
@@ -155,6 +171,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 		if (is_known(lists.regions[i]))
 			status = add_region(&made, lists.regions[i]);
 	add_rows(&made, &lists);
+	add_data(&made, &lists);
 	save_lists_finish(&lists);
 	if (status == PHILOX_OK)
 		*digest = made;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/save.h>
+#include "lib/data/data.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
 #include "lib/state/state.h"
@@ -106,12 +107,25 @@ static enum philox_status mismatch(const struct difference *found)
 			found->object, found->name, place, found->field->spoken,
 			found->names[0] ? found->names[0] : "(unnamed)",
 			found->names[1] ? found->names[1] : "(unnamed)");
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "%s '%s'%s: %s %" PRIu64 " in the text, %" PRIu64
+	return status_set(
+		PHILOX_ERROR_MISMATCH,
+		found->field->kind == FIELD_HEX
+			? "%s '%s'%s: %s %016" PRIx64
+			  " in the text, %016" PRIx64 " in the context"
+			: "%s '%s'%s: %s %" PRIu64 " in the text, %" PRIu64
 			  " in the context",
-			  found->object, found->name, place,
-			  found->field->spoken, found->numbers[0],
-			  found->numbers[1]);
+		found->object, found->name, place, found->field->spoken,
+		found->numbers[0], found->numbers[1]);
+}
+
+/* What is in the text or the context alone. */
+static enum philox_status mismatch_alone(const char *object, const char *name,
+					 int in_text)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "%s '%s' of the %s are not in the %s", object, name,
+			  in_text ? "text" : "context",
+			  in_text ? "context" : "text");
 }
 
 static enum philox_status compare_room(const struct philox_region *region,
@@ -227,16 +241,40 @@ static enum philox_status compare_rows(const struct save_plan *plan)
 							  lists->rows[i]->name);
 
 		if (order)
-			return status_set(PHILOX_ERROR_MISMATCH,
-					  "rows '%s' of the %s are not in the "
-					  "%s",
-					  order < 0 ? saved->tables[i].name
-						    : lists->rows[i]->name,
-					  order < 0 ? "text" : "context",
-					  order < 0 ? "context" : "text");
+			return mismatch_alone("rows",
+					      order < 0 ? saved->tables[i].name
+							: lists->rows[i]->name,
+					      order < 0);
 		status = compare_table(&saved->tables[i], lists->rows[i]);
 	}
 	return status;
+}
+
+/* The same. */
+static enum philox_status compare_data(const struct save_plan *plan)
+{
+	const struct saved *saved = plan->saved;
+	const struct save_lists *lists = &plan->lists;
+	struct difference found;
+
+	for (size_t i = 0; i < saved->n_data || i < lists->n_data; i++) {
+		const int order = i == saved->n_data ? 1
+				  : i == lists->n_data
+					  ? -1
+					  : strcmp(saved->data[i].name,
+						   lists->data[i]->name);
+		struct saved_data own;
+
+		if (order)
+			return mismatch_alone("data",
+					      order < 0 ? saved->data[i].name
+							: lists->data[i]->name,
+					      order < 0);
+		own = save_data_of(lists->data[i]);
+		if (differ_data(&saved->data[i], &own, DIFFER_SHAPE, &found))
+			return mismatch(&found);
+	}
+	return PHILOX_OK;
 }
 
 /* --- loading rows --------------------------------------------------------- */
@@ -546,6 +584,8 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	if (status == PHILOX_OK)
 		status = compare_rows(plan);
 	if (status == PHILOX_OK)
+		status = compare_data(plan);
+	if (status == PHILOX_OK)
 		status = saved_copy_outputs(&plan->outputs, saved);
 	if (status == PHILOX_OK)
 		status = region_reserve(context, plan->n_made);
@@ -600,6 +640,14 @@ static void commit_made(struct save_plan *plan)
 	}
 }
 
+static void commit_data(const struct save_plan *plan)
+{
+	for (size_t i = 0; i < plan->lists.n_data; i++) {
+		plan->lists.data[i]->seed = plan->saved->data[i].seed;
+		plan->lists.data[i]->position = plan->saved->data[i].position;
+	}
+}
+
 static void commit_outputs(struct save_plan *plan)
 {
 	struct philox_context *context = plan->context;
@@ -621,6 +669,7 @@ void save_plan_commit(struct save_plan *plan)
 	for (size_t i = 0; i < plan->lists.n_regions; i++)
 		commit_place(plan, &plan->places[i]);
 	commit_made(plan);
+	commit_data(plan);
 	commit_outputs(plan);
 }
 

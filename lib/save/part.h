@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <philox/state.h>
 
-enum save_item { SAVE_GENERATORS = 1, SAVE_REGION, SAVE_TABLE };
+enum save_item { SAVE_GENERATORS = 1, SAVE_REGION, SAVE_TABLE, SAVE_DATA };
 
 /* The items whose keys end with these bits; {0, 0}: all of them. */
 struct save_part {

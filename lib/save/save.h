@@ -35,9 +35,9 @@
  * blank lines and no comments. The same contents have only one spelling, so
  * that two texts differ where their contexts do. All lines:
  *
- *  philox context V   The version: the lowest that has all lines of the text, 6
- *                     if a generator differs, else 5 if there are outputs, else
- *                     4 if there is a mesh, a region that differs or a line
+ *  philox context V   The version: the lowest that has all lines of the text, 7
+ *                     if there are data, else 6 if a generator differs, else 5
+ *                     if there are outputs, else 4 if there is a mesh, a region that differs or a line
  *                     "issued", else 3 if a ticket has iterations, else 2 if
  *                     there are tables of rows, else 1. A reader refuses a
  *                     newer one, after which anything may follow.
@@ -72,6 +72,11 @@
  *                     A table of rows (version 2). Tables come after regions,
  *                     in ascending order of their bytes.
  *  row STATE          The C rows of the table above, in order.
+ *  data NAME generator N sources C block B order H seed S position P
+ *                     Data (version 7): how many sources and positions of a
+ *                     block they have, philox_mixture_hash(), the seed of their
+ *                     mixture, and how far they have come, at most 2^63. They
+ *                     come after tables, in ascending order of their bytes.
  *  outputs NAME digest H
  *                     A runner whose outputs were saved just before, and the
  *                     checksum of that file, 16 hex digits (version 5): see Note
@@ -92,13 +97,16 @@
 struct saved;
 
 #define SAVE_START         "philox context "
-#define SAVE_VERSION       6
+#define SAVE_VERSION       7
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
 #define SAVE_VERSION_MESH  4 /* the first with meshes */
 #define SAVE_VERSION_KEPT  5 /* the first with outputs of runners */
 #define SAVE_VERSION_OWN   6 /* the first with generators that differ */
-#define SAVE_VERSION_RANKS 2 /* of the texts of ranks: that with these, too */
+#define SAVE_VERSION_DATA  7 /* the first with data */
+#define SAVE_RANKS         3 /* of the texts of ranks, the newest */
+#define SAVE_RANKS_OWN     2 /* the first with generators that differ */
+#define SAVE_RANKS_DATA    3 /* the first with data */
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
 /*
@@ -157,6 +165,13 @@ struct saved_table {
 	size_t row, n_rows; /* the first of them, and how many came */
 };
 
+struct saved_data {
+	char *name;
+	uint32_t generator;
+	uint32_t sources; /* how many */
+	uint64_t block, order, seed, position;
+};
+
 struct saved {
 	struct philox_mesh mesh; /* its names are the text's own */
 	struct saved_generator *generators;
@@ -166,9 +181,10 @@ struct saved {
 	struct saved_ticket *tickets;
 	struct saved_table *tables;
 	struct philox_state *rows;
+	struct saved_data *data;
 	struct saved_outputs *outputs; /* of runners */
 	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
-	size_t n_axes, n_outputs;
+	size_t n_axes, n_outputs, n_data;
 };
 
 /*
@@ -219,6 +235,9 @@ enum philox_status saved_add_table(struct saved *saved,
 				   const struct saved_table *like,
 				   const struct philox_state *rows);
 
+enum philox_status saved_add_data(struct saved *saved,
+				  const struct saved_data *like);
+
 /* saved_add_outputs() adds outputs of a runner, saved_copy_outputs() all. */
 enum philox_status saved_add_outputs(struct saved *saved,
 				     const struct saved_outputs *like);
@@ -246,8 +265,8 @@ enum philox_status saved_find_twins(const struct saved *saved,
 				    const struct saved_region *twins[2]);
 
 /*
- * saved_item() is a region or table of rows of a text, NULL after the last;
- * both begin with their name, saved_name().
+ * saved_item() is a region, a table of rows or data of a text, NULL after the
+ * last; all begin with their name, saved_name().
  */
 const void *saved_item(const struct saved *saved, enum save_item item,
 		       size_t i);
@@ -272,15 +291,17 @@ struct philox_rows;
 
 /*
  * Generators are in order of creation, regions in an order that the caller
- * chooses, tables of rows by name.
+ * chooses, tables of rows and data by name.
  */
 struct save_lists {
 	struct philox_generator **generators;
 	struct philox_region **regions;
 	struct philox_rows **rows;
+	struct philox_data **data;
 	size_t n_generators;
 	size_t n_regions;
 	size_t n_rows;
+	size_t n_data;
 };
 
 /*
@@ -331,11 +352,11 @@ enum philox_status save_apply(struct philox_context *context, const char *call,
 /*
  * What lines say: that of an axis of a mesh, of one with a place on it, of an
  * op, of what others have issued, of a ticket but for its passes, of a row, of
- * outputs.
+ * data, of outputs.
  */
 extern const struct field save_axis_fields[], save_placed_axis_fields[],
 	save_op_fields[], save_issued_fields[], save_ticket_fields[],
-	save_state_fields[], save_outputs_fields[];
+	save_state_fields[], save_data_fields[], save_outputs_fields[];
 
 /*
  * save_write_mesh() writes the axes of a mesh, and where on them a rank is if
@@ -363,13 +384,16 @@ enum philox_status save_collect(const struct philox_context *context,
 enum philox_status save_collect_shape(struct saved *saved,
 				      const struct philox_region *region);
 
+/* save_data_of() is what a text says of data, whose name it borrows. */
+struct saved_data save_data_of(const struct philox_data *data);
+
 /* save_read_rows() reads the states of a table into new memory. */
 enum philox_status save_read_rows(const struct philox_rows *rows,
 				  struct philox_state **states);
 
 /*
  * save_collect_wanted() copies what merge_init() (lib/ranks/ranks.h) takes: the
- * mesh, names and axes of the regions that are alive, tables without rows.
+ * mesh, names and axes of the regions that are alive, tables without rows, data.
  */
 enum philox_status save_collect_wanted(const struct philox_context *context,
 				       struct saved *saved);
@@ -425,8 +449,8 @@ enum philox_status save_fits(const struct philox_region *unclaimed,
  */
 struct difference {
 	const char *object;        /* "mesh", "generator", "region", "rows",
-				      "outputs" */
-	const char *name;          /* of a region, table or runner */
+				      "data", "outputs" */
+	const char *name;          /* of a region, table, data or runner */
 	const char *part;          /* "axis", "op", "ticket", "row", or NULL */
 	const char *part_name;     /* of an axis or op, or NULL */
 	uint64_t number;           /* of a generator or part */
@@ -440,10 +464,11 @@ struct difference {
 /* What is compared, any of these. */
 enum differ_parts {
 	/* alive or destroyed, generator, flags, axes, operators; of a table
-	 * generator and count; of generators their number, and which differ */
+	 * generator and count; of data all but seed and position; of generators their number, and which differ */
 	DIFFER_SHAPE = 1,
 	/* serial and state of the next forward, what other coordinates have
-	 * issued, tickets, open passes; of a table its rows; of generators that
+	 * issued, tickets, open passes; of a table its rows; of data seed and
+	 * position; of generators that
 	 * do not differ their states */
 	DIFFER_STATES = 2,
 	/* as the lines of the texts say it and in their order, and so where on
@@ -457,7 +482,7 @@ int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
 int differ_generators(const struct saved *a, const struct saved *b,
 		      unsigned parts, struct difference *found);
 
-/* Two regions of one name, and two tables of one name. */
+/* Two regions of one name, two tables of one name, and two data. */
 int differ_region(const struct saved *a, const struct saved_region *in_a,
 		  const struct saved *b, const struct saved_region *in_b,
 		  unsigned parts, struct difference *found);
@@ -465,7 +490,10 @@ int differ_table(const struct saved *a, const struct saved_table *in_a,
 		 const struct saved *b, const struct saved_table *in_b,
 		 unsigned parts, struct difference *found);
 
-/* Two of either, of which one may be missing. */
+int differ_data(const struct saved_data *a, const struct saved_data *b,
+		unsigned parts, struct difference *found);
+
+/* Two of one kind, of which one may be missing. */
 int differ_pair(const struct saved_pair *pair, unsigned parts,
 		struct difference *found);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/containers/array.h"
+#include "lib/data/data.h"
 #include "lib/mesh/mesh.h"
 #include "lib/rows/rows.h"
 #include "lib/save/part.h"
@@ -48,6 +49,8 @@ void saved_finish(struct saved *saved)
 		free(saved->tables[i].name);
 	for (size_t i = 0; i < saved->n_axes; i++)
 		free(saved->axes[i]);
+	for (size_t i = 0; i < saved->n_data; i++)
+		free(saved->data[i].name);
 	for (size_t i = 0; i < saved->n_outputs; i++)
 		free(saved->outputs[i].runner);
 	mesh_finish(&saved->mesh);
@@ -58,6 +61,7 @@ void saved_finish(struct saved *saved)
 	free(saved->tickets);
 	free(saved->tables);
 	free(saved->rows);
+	free(saved->data);
 	free(saved->outputs);
 	memset(saved, 0, sizeof(*saved));
 }
@@ -161,6 +165,20 @@ enum philox_status saved_add_table(struct saved *saved,
 	return PHILOX_OK;
 }
 
+/* --- data ----------------------------------------------------------------- */
+
+enum philox_status saved_add_data(struct saved *saved,
+				  const struct saved_data *like)
+{
+	struct saved_data copy = *like;
+
+	copy.name = strdup(like->name);
+	if (copy.name && ADD(saved, data, &copy))
+		return PHILOX_OK;
+	free(copy.name);
+	return no_room();
+}
+
 /* --- outputs of runners --------------------------------------------------- */
 
 enum philox_status saved_add_outputs(struct saved *saved,
@@ -261,6 +279,8 @@ const void *saved_item(const struct saved *saved, enum save_item item, size_t i)
 {
 	if (item == SAVE_TABLE)
 		return i < saved->n_tables ? &saved->tables[i] : NULL;
+	if (item == SAVE_DATA)
+		return i < saved->n_data ? &saved->data[i] : NULL;
 	return i < saved->n_regions ? &saved->regions[i] : NULL;
 }
 
@@ -305,12 +325,22 @@ static int fill_lists(const struct philox_context *context,
 	for (struct philox_rows *rows = context->rows; whole && rows;
 	     rows = rows->next)
 		whole = rows->leaving || ADD(lists, rows, &rows);
+	for (struct philox_data *data = context->data; whole && data;
+	     data = data->next)
+		whole = ADD(lists, data, &data);
 	return whole;
 }
 
 static int compare_tables(const void *a, const void *b)
 {
 	const struct philox_rows *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+static int compare_data(const void *a, const void *b)
+{
+	const struct philox_data *const *left = a, *const *right = b;
 
 	return strcmp((*left)->name, (*right)->name);
 }
@@ -331,6 +361,9 @@ enum philox_status save_lists_init(struct save_lists *lists,
 	if (lists->n_rows)
 		qsort(lists->rows, lists->n_rows, sizeof(*lists->rows),
 		      compare_tables);
+	if (lists->n_data)
+		qsort(lists->data, lists->n_data, sizeof(*lists->data),
+		      compare_data);
 	return PHILOX_OK;
 }
 
@@ -346,6 +379,7 @@ void save_lists_finish(struct save_lists *lists)
 	free(lists->generators);
 	free(lists->regions);
 	free(lists->rows);
+	free(lists->data);
 	memset(lists, 0, sizeof(*lists));
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/data/data.h"
 #include "lib/mesh/mesh.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
@@ -81,6 +82,20 @@ static const struct field table_fields[] = {
 	 .most = SAVE_NO_GENERATOR - 1},
 	{FIELD(NUMBER, struct saved_table, count, "count"), .least = 1,
 	 .most = ROWS_COUNT_MAX},
+	FIELDS_END};
+
+const struct field save_data_fields[] = {
+	{FIELD(NAME, struct saved_data, name, NULL), .name = "name"},
+	{FIELD(NUMBER, struct saved_data, generator, "generator"),
+	 .most = SAVE_NO_GENERATOR - 1},
+	{FIELD(NUMBER, struct saved_data, sources, "sources"), .least = 1,
+	 .most = DATA_SOURCES_MAX},
+	{FIELD(NUMBER, struct saved_data, block, "block"), .least = 1,
+	 .most = DATA_BLOCK_MAX},
+	{FIELD(HEX, struct saved_data, order, "order")},
+	{FIELD(HEX, struct saved_data, seed, "seed")},
+	{FIELD(NUMBER, struct saved_data, position, "position"),
+	 .most = DATA_POSITION_MAX},
 	FIELDS_END};
 
 const struct field save_outputs_fields[] = {
@@ -182,6 +197,8 @@ static int has_differing(const struct saved *saved)
 
 static int version_of(const struct saved *saved)
 {
+	if (saved->n_data)
+		return SAVE_VERSION_DATA;
 	if (has_differing(saved))
 		return SAVE_VERSION_OWN;
 	if (saved->n_outputs)
@@ -193,11 +210,17 @@ static int version_of(const struct saved *saved)
 	return saved->n_tables ? SAVE_VERSION_ROWS : 1;
 }
 
+static int rank_version_of(const struct saved *saved)
+{
+	if (saved->n_data)
+		return SAVE_RANKS_DATA;
+	return has_differing(saved) ? SAVE_RANKS_OWN : 1;
+}
+
 static void write_body(FILE *out, const struct saved *saved, int rank)
 {
 	if (rank)
-		fprintf(out, "philox ranks %d\n",
-			has_differing(saved) ? SAVE_VERSION_RANKS : 1);
+		fprintf(out, "philox ranks %d\n", rank_version_of(saved));
 	else
 		fprintf(out, SAVE_START "%d\n", version_of(saved));
 	save_write_mesh(out, &saved->mesh, 1);
@@ -216,6 +239,9 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 			fields_write_line(out, "row", save_state_fields,
 					  &saved->rows[table->row + k]);
 	}
+	for (size_t i = 0; i < saved->n_data; i++)
+		fields_write_line(out, "data", save_data_fields,
+				  &saved->data[i]);
 	for (size_t i = 0; i < saved->n_outputs; i++)
 		fields_write_line(out, "outputs", save_outputs_fields,
 				  &saved->outputs[i]);
@@ -250,24 +276,27 @@ struct context_reader {
 	struct saved *saved;
 	int rank;       /* it is the text of a rank */
 	int may_differ; /* its version has generators that do */
+	int may_data;   /* its version has data */
 	int looped;     /* a ticket has iterations */
 };
 
 /*
  * What a text of a rank may have depends on no version of saved contexts, but
- * for generators that differ.
+ * for generators that differ and data.
  */
 static void read_version(struct context_reader *reader)
 {
 	struct reader *in = &reader->in;
 
 	if (reader->rank) {
-		reader_version(in, "philox ranks ", "text", SAVE_VERSION_RANKS);
-		reader->may_differ = in->version == SAVE_VERSION_RANKS;
+		reader_version(in, "philox ranks ", "text", SAVE_RANKS);
+		reader->may_differ = in->version >= SAVE_RANKS_OWN;
+		reader->may_data = in->version >= SAVE_RANKS_DATA;
 		in->version = SAVE_VERSION;
 	} else {
 		reader_version(in, SAVE_START, "text", SAVE_VERSION);
 		reader->may_differ = in->version >= SAVE_VERSION_OWN;
+		reader->may_data = in->version >= SAVE_VERSION_DATA;
 	}
 }
 
@@ -652,6 +681,43 @@ static void read_row(struct context_reader *reader)
 		table->n_rows++;
 }
 
+/* --- data ----------------------------------------------------------------- */
+
+static void check_data_line(struct reader *in, const struct saved *saved,
+			    const struct saved_data *data)
+{
+	if (in->status != PHILOX_OK)
+		return;
+	if (!*data->name)
+		reader_refuse(in, "%s", "data without a name");
+	if (saved->n_data &&
+	    strcmp(saved->data[saved->n_data - 1].name, data->name) >= 0)
+		reader_refuse(in, "data '%s' come twice or not in order",
+			      data->name);
+	if (data->generator >= saved->n_generators)
+		reader_refuse(in, "there is no generator %u", data->generator);
+	else if (saved->generators[data->generator].flags)
+		reader_refuse(in, "generator %u differs between ranks",
+			      data->generator);
+}
+
+static void read_data(struct context_reader *reader)
+{
+	struct reader *in = &reader->in;
+	struct saved *saved = reader->saved;
+	struct saved_data data = {0};
+
+	check_region_complete(reader);
+	check_table_complete(reader);
+	if (!reader->may_data)
+		reader_refuse(in, "%s", "this version has no data");
+	fields_read(in, save_data_fields, &data, 0);
+	check_data_line(in, saved, &data);
+	reader_end_line(in);
+	if (!reader_put(in, &saved->data, &saved->n_data, &data, sizeof(data)))
+		free(data.name);
+}
+
 /* --- outputs of runners --------------------------------------------------- */
 
 static void check_outputs_line(struct reader *in, const struct saved *saved,
@@ -697,12 +763,16 @@ static void check_version(struct context_reader *reader)
 	const int tables = reader->saved->n_tables != 0;
 	struct reader *in = &reader->in;
 
-	if (reader->may_differ && !has_differing(reader->saved))
+	if (reader->may_data && !reader->saved->n_data)
+		reader_refuse(in, "a text without data is below version %d",
+			      reader->rank ? SAVE_RANKS_DATA
+					   : SAVE_VERSION_DATA);
+	if (reader->may_differ && !reader->may_data &&
+	    !has_differing(reader->saved))
 		reader_refuse(in,
 			      "a text without generators that differ is below "
 			      "version %d",
-			      reader->rank ? SAVE_VERSION_RANKS
-					   : SAVE_VERSION_OWN);
+			      reader->rank ? SAVE_RANKS_OWN : SAVE_VERSION_OWN);
 	if (in->version == SAVE_VERSION_KEPT && !reader->rank &&
 	    !reader->saved->n_outputs)
 		reader_refuse(in, "a text without outputs is below version %d",
@@ -740,6 +810,10 @@ static void read_lines(struct context_reader *reader)
 			return;
 		} else if (saved->n_outputs) {
 			reader_expected(in, "outputs of a runner");
+		} else if (reader_accept(in, "data ")) {
+			read_data(reader);
+		} else if (saved->n_data) {
+			reader_expected(in, "data or outputs of a runner");
 		} else if (reader_accept(in, "rows ")) {
 			read_table(reader);
 		} else if (reader_accept(in, "row ")) {

@@ -304,10 +304,10 @@ PROMISE(mesh_errors, of_explained_texts)
 				       texts.sizes[1]),
 	      PHILOX_ERROR_INVALID);
 	free(saved);
-	given[0] = "philox ranks 3\nanything\n";
+	given[0] = "philox ranks 4\nanything\n";
 	sizes[0] = strlen(given[0]);
 	FAILS(philox_mesh_explain(given, sizes, 3), PHILOX_ERROR_UNSUPPORTED);
-	NAMES("version 3, the newest this library reads is 2");
+	NAMES("version 4, the newest this library reads is 3");
 	free_six(&texts);
 	ranks_close(&bed);
 }

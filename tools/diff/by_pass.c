@@ -96,8 +96,8 @@ static int note_apart(struct comparison *c, const struct diff_step *a,
 static struct written_word subject_of(const struct diff_step *step,
 				      const char **what)
 {
-	static const char *const subjects[] = {"region", "rows", "graph",
-					       "generator"};
+	static const char *const subjects[] = {"region", "rows", "data",
+					       "graph", "generator"};
 	struct written_word words[WRITTEN_WORDS_MAX], name = {NULL, 0};
 	size_t n;
 

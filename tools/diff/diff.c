@@ -92,6 +92,8 @@ static int compare_contexts(const struct saved *a, const struct saved *b)
 	       a->n_generators, a->n_regions, a->n_tickets);
 	if (a->n_tables)
 		printf(", tables of rows %zu", a->n_tables);
+	if (a->n_data)
+		printf(", data %zu", a->n_data);
 	putchar('\n');
 	return 0;
 }

@@ -112,6 +112,15 @@ static void print_table(const struct saved *saved,
 	       least, most);
 }
 
+static void print_data(const struct saved_data *data)
+{
+	printf("  %s: generator %" PRIu32 ", sources %" PRIu32
+	       ", block %" PRIu64 ", order %016" PRIx64 ", seed %016" PRIx64
+	       ", position %" PRIu64 "\n",
+	       journal_name(data->name).text, data->generator, data->sources,
+	       data->block, data->order, data->seed, data->position);
+}
+
 static void print_context(const struct saved *saved)
 {
 	size_t alive = count_alive(saved);
@@ -133,6 +142,10 @@ static void print_context(const struct saved *saved)
 		printf("\ntables of rows %zu\n", saved->n_tables);
 	for (size_t i = 0; i < saved->n_tables; i++)
 		print_table(saved, &saved->tables[i]);
+	if (saved->n_data)
+		printf("\ndata %zu\n", saved->n_data);
+	for (size_t i = 0; i < saved->n_data; i++)
+		print_data(&saved->data[i]);
 	if (saved->n_outputs)
 		printf("\noutputs of runners %zu\n", saved->n_outputs);
 	for (size_t i = 0; i < saved->n_outputs; i++)
@@ -226,6 +239,13 @@ static void json_context(struct json *json, const struct saved *saved)
 	for (size_t i = 0; i < saved->n_tables; i++)
 		json_table(json, saved, &saved->tables[i]);
 	json_close(json);
+	if (saved->n_data) { /* else the text is as it was before data */
+		json_array(json, "data");
+		for (size_t i = 0; i < saved->n_data; i++)
+			json_line(json, NULL, save_data_fields,
+				  &saved->data[i]);
+		json_close(json);
+	}
 	if (!saved->n_outputs)
 		return;
 	json_array(json, "outputs");

@@ -16,14 +16,16 @@
 static void print_sum(const struct merge_job *job)
 {
 	uint64_t old = source_world(&job->source), made = mesh_world(&job->to);
-	size_t tables = 0;
+	size_t of[SAVE_DATA + 1] = {0};
 
 	for (size_t i = 0; i < job->n_items; i++)
-		tables += job->items[i].is_table != 0;
+		of[job->items[i].kind]++;
 	printf("%" PRIu64 " text%s into %" PRIu64 ": regions %zu", old,
-	       plural(old), made, job->n_items - tables);
-	if (tables)
-		printf(", tables of rows %zu", tables);
+	       plural(old), made, of[SAVE_REGION]);
+	if (of[SAVE_TABLE])
+		printf(", tables of rows %zu", of[SAVE_TABLE]);
+	if (of[SAVE_DATA])
+		printf(", data %zu", of[SAVE_DATA]);
 	printf("\n");
 	for (size_t i = 0; i < job->n_items; i++)
 		if (job->items[i].fresh)
@@ -173,8 +175,8 @@ static const char usage[] =
 	"                  data=2,pipe=4:stages ('' for no axes); axes whose names\n"
 	"                  OLD has keep their stages\n"
 	"  --place PATTERN=AXIS:COORDINATE[,COORDINATE]...\n"
-	"                  regions and tables of rows whose names match PATTERN go\n"
-	"                  there along AXIS; the last one that fits wins\n"
+	"                  regions, tables of rows and data whose names match\n"
+	"                  PATTERN go there along AXIS; the last one that fits wins\n"
 	"  --differs PATTERN=AXIS[,AXIS]...\n"
 	"                  regions are to differ along axes that OLD does not have\n"
 	"  --help          " HELP_HELP "\n"

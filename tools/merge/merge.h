@@ -3,8 +3,8 @@
  *
  * Note [Placing]
  * ~~~~~~~~~~~~~~
- * A region or table of rows goes where its old ranks were, axis by axis. An
- * axis that a mesh lacks has size 1.
+ * A region, table of rows or data goes where its old ranks were, axis by axis.
+ * An axis that a mesh lacks has size 1.
  *
  *  - All coordinates of the old axis become all of the new one.
  *  - A part of an axis whose size stays is the same part.
@@ -43,7 +43,7 @@ struct merge_rules {
 /* What one text or more have alive. */
 struct merge_item {
 	char *name;
-	int is_table;
+	enum save_item kind;
 	char **axes; /* of a region: along which it differs */
 	size_t n_axes;
 	unsigned char *old[PHILOX_MESH_AXES];  /* where it is, by coordinate */
@@ -58,7 +58,7 @@ struct merge_job {
 	struct merge_rules places, differs;
 	struct source source;
 	struct philox_mesh to;    /* its names are its own */
-	struct merge_item *items; /* regions, then tables, by name */
+	struct merge_item *items; /* regions, tables, data, by name */
 	size_t n_items;
 	struct keyed by_name; /* while texts are read: items */
 	struct saved *texts; /* of all old ranks: each is read once */

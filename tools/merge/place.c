@@ -12,7 +12,9 @@
 
 static const char *kind_of(const struct merge_item *item)
 {
-	return item->is_table ? "rows" : "region";
+	return item->kind == SAVE_TABLE  ? "rows"
+	       : item->kind == SAVE_DATA ? "data"
+					 : "region";
 }
 
 /* --- rules that were given ------------------------------------------------ */
@@ -239,7 +241,8 @@ static int place_item(struct merge_job *job, struct merge_item *item)
 		status = place_along(job, item, i);
 	if (!status)
 		status = check_product(job, item);
-	return status || item->is_table ? status : choose_axes(job, item);
+	return status || item->kind != SAVE_REGION ? status
+						   : choose_axes(job, item);
 }
 
 int merge_place(struct merge_job *job)

@@ -13,17 +13,17 @@ static int compare_items(const void *a, const void *b)
 {
 	const struct merge_item *left = a, *right = b;
 
-	if (left->is_table != right->is_table)
-		return left->is_table - right->is_table;
+	if (left->kind != right->kind)
+		return left->kind < right->kind ? -1 : 1;
 	return strcmp(left->name, right->name);
 }
 
 /* --- one item ------------------------------------------------------------- */
 
 static int make_item(const struct philox_mesh *mesh, const char *name,
-		     int is_table, struct merge_item *item)
+		     enum save_item kind, struct merge_item *item)
 {
-	*item = (struct merge_item){.name = strdup(name), .is_table = is_table};
+	*item = (struct merge_item){.name = strdup(name), .kind = kind};
 	for (uint32_t i = 0; item->name && i < mesh->n_axes; i++) {
 		item->old[i] = calloc(mesh->axes[i].n_ranks, 1);
 		if (!item->old[i])
@@ -78,9 +78,9 @@ void merge_free_items(struct merge_job *job)
 
 /* The one that there is, or a new one; NULL: out of memory. */
 static struct merge_item *find_item(struct merge_job *job, const char *name,
-				    int is_table)
+				    enum save_item kind)
 {
-	struct keyed_by key = keyed_by((uint64_t)is_table);
+	struct keyed_by key = keyed_by(kind);
 	struct merge_item *found;
 	size_t index;
 
@@ -93,9 +93,8 @@ static struct merge_item *find_item(struct merge_job *job, const char *name,
 	    !keyed_put(&job->by_name, &key, keyed_index(job->n_items)))
 		return NULL;
 	job->n_items++;
-	return make_item(source_mesh(&job->source), name, is_table, found)
-		       ? NULL
-		       : found;
+	return make_item(source_mesh(&job->source), name, kind, found) ? NULL
+								       : found;
 }
 
 static void note_place(struct merge_item *item, const struct philox_mesh *mesh)
@@ -103,6 +102,22 @@ static void note_place(struct merge_item *item, const struct philox_mesh *mesh)
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
 		item->old[i][mesh->axes[i].coordinate] = 1;
 	item->ranks++;
+}
+
+/* Those that have no axes of their own. */
+static int note_items(struct merge_job *job, const struct saved *saved,
+		      enum save_item kind)
+{
+	const void *of;
+
+	for (size_t i = 0; (of = saved_item(saved, kind, i)); i++) {
+		struct merge_item *item = find_item(job, saved_name(of), kind);
+
+		if (!item)
+			return -1;
+		note_place(item, &saved->mesh);
+	}
+	return 0;
 }
 
 static int note_text(struct merge_job *job, const struct saved *saved)
@@ -113,20 +128,15 @@ static int note_text(struct merge_job *job, const struct saved *saved)
 
 		if (!region->alive)
 			continue;
-		item = find_item(job, region->name, 0);
+		item = find_item(job, region->name, SAVE_REGION);
 		if (!item || (!item->axes && copy_axes(item, saved, region)))
 			return -1;
 		note_place(item, &saved->mesh);
 	}
-	for (size_t i = 0; i < saved->n_tables; i++) {
-		struct merge_item *item =
-			find_item(job, saved->tables[i].name, 1);
-
-		if (!item)
-			return -1;
-		note_place(item, &saved->mesh);
-	}
-	return 0;
+	return note_items(job, saved, SAVE_TABLE) ||
+			       note_items(job, saved, SAVE_DATA)
+		       ? -1
+		       : 0;
 }
 
 static void sort_items(struct merge_job *job)

@@ -37,11 +37,14 @@ static enum philox_status want_item(struct saved *wanted,
 				    const struct merge_item *item)
 {
 	const struct saved_table table = {.name = item->name};
+	const struct saved_data data = {.name = item->name};
 	const struct saved_region region = {.name = item->name, .alive = 1};
 	enum philox_status status;
 
-	if (item->is_table)
+	if (item->kind == SAVE_TABLE)
 		return saved_add_table(wanted, &table, NULL);
+	if (item->kind == SAVE_DATA)
+		return saved_add_data(wanted, &data);
 	status = saved_add_region(wanted, &region);
 	for (size_t i = 0; status == PHILOX_OK && i < item->n_axes; i++)
 		status = saved_add_axis(wanted, item->axes[i]);
