@@ -2,7 +2,9 @@
  * tests/data/object.c - data of a context: made, moved, read, refused
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "tests/support/models/data.h"
 #include "tests/support/support.h"
 
@@ -378,4 +380,50 @@ PROMISE(data, null_is_refused)
 	FAILS(philox_data_find(data, NULL, &position), PHILOX_ERROR_INVALID);
 	FAILS(philox_data_find(data, &sample, NULL), PHILOX_ERROR_INVALID);
 	OK(philox_data_destroy(data));
+}
+
+/* --- journals ------------------------------------------------------------- */
+
+PROMISE(data, a_journal_has_how_data_are_made_and_moved)
+{
+	char path[] = "/tmp/philox-data-XXXXXX", expected[512], line[512];
+	const int descriptor = mkstemp(path);
+	struct philox_data *data;
+	struct philox_mixture mixture;
+	struct philox_state state;
+	uint64_t order;
+	FILE *file;
+	int found = 0;
+
+	cr_assert_geq(descriptor, 0);
+	close(descriptor);
+	OK(philox_generator_get_state(philox_context_generator(f->context),
+				      &state));
+	OK(philox_context_set_journal(f->context, path));
+	data = make(f, "train");
+	OK(philox_data_mixture(data, &mixture));
+	order = philox_mixture_hash(&mixture);
+	OK(philox_data_seek(data, 5));
+	OK(philox_data_advance(data, 7, NULL));
+	OK(philox_data_destroy(data));
+	OK(philox_context_set_journal(f->context, NULL));
+	snprintf(expected, sizeof(expected),
+		 " data \"train\" generator 0 sources 3 block 20 order "
+		 "%016" PRIx64 " seed %016" PRIx64 "\n",
+		 order, fold_data(state.seed, fnv1a("train")));
+	file = fopen(path, "r");
+	while (fgets(line, sizeof(line), file)) {
+		found += strstr(line, " data-create") && strstr(line, expected);
+		found += strstr(line,
+				" data-seek data \"train\" position 5\n") !=
+			 NULL;
+		found += strstr(line,
+				" data-advance data \"train\" position 12\n") !=
+			 NULL;
+		found +=
+			strstr(line, " data-destroy") && strstr(line, expected);
+	}
+	fclose(file);
+	unlink(path);
+	cr_assert_eq(found, 4, "%d lines, and not %s", found, expected);
 }

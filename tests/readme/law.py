@@ -366,6 +366,19 @@ def truncations(law):
     return lines
 
 
+def data(law):
+    sources, lines = [(1000, 3, 0), (100000, 7, 256), (5, 1, 1)], []
+    for name, of, block, position in (
+            ("one", sources[:1], 65536, 997),
+            ("windows", sources[1:2], 65536, 99998),
+            ("two", sources[:2], 10, 4 * 10**9), ("three", sources, 65536, 0)):
+        state = law["data_state"](42, name.encode())
+        lines.append(f"{name} {law['order_hash'](of, block):016x}: " + " ".join(
+            "{},{},{}".format(*law["sample_at"](state, of, block, position + i))
+            for i in range(4)))
+    return lines
+
+
 def blocks(law, page):
     """The table of Random123."""
     found = re.findall(r"^\| (\S+|2\^64 - 1) \| (\S+|2\^64 - 1) \| "
@@ -388,7 +401,7 @@ def main():
     shown = [text.splitlines() for text in re.findall(
         r"^```output\n(.*?)^```", page, re.M | re.S)]
     makers = (normals, keys, words, values, digests, dropped, rows, tokens,
-              drafts, formats, orders, truncations)
+              drafts, formats, orders, truncations, data)
     right = blocks(law, page) and len(shown) == len(makers)
     for answers, maker in zip(shown, makers):
         made = maker(law)

@@ -337,6 +337,56 @@ PROMISE(diff, inspects_tables_of_rows)
 	expect(0, "{\"seed\":\"0000000000000005\",\"offset\":8}]}]}");
 }
 
+/* Saves a context with data at a position. */
+static void save_data(struct fixture *f, uint64_t samples, uint64_t block,
+		      uint64_t position, const char *path)
+{
+	const struct philox_source_desc sources[] = {{samples, 1, 0},
+						     {90, 2, 10}};
+	const struct philox_data_desc options = {.size = sizeof(options),
+						 .name = "train",
+						 .sources = sources,
+						 .n_sources = 2,
+						 .block = block};
+	struct philox_context *context;
+	struct philox_data *data;
+
+	OK(philox_context_create(f->device, &context));
+	OK(philox_data_create(context, &options, &data));
+	OK(philox_data_seek(data, position));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_the_first_difference_of_data)
+{
+	save_data(f, 50, 6, 12, path_a);
+	save_data(f, 50, 6, 12, path_b);
+	diff(0, "tickets 0, data 1\n");
+	save_data(f, 50, 6, 13, path_b);
+	diff(1, "data \"train\": position 12 in A, 13 in B\n");
+	save_data(f, 50, 3, 12, path_b);
+	diff(1, "data \"train\": block 6 in A, 3 in B\n");
+	save_data(f, 51, 6, 12, path_b);
+	diff(1, "data \"train\": order ");
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_b);
+	diff(0, "tables of rows 2\n");
+}
+
+PROMISE(diff, inspects_data)
+{
+	save_data(f, 50, 6, 12, path_a);
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0,
+	       "data 1\n  \"train\": generator 0, sources 2, block 6, order ");
+	expect(0, ", position 12\n");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "\"data\":[{\"name\":\"train\",\"generator\":0,"
+		  "\"sources\":2,\"block\":6,\"order\":\"");
+	expect(0, "\"position\":12}]}");
+}
+
 /* Saves a rank with a region that differs along some axes. */
 static void save_rank(struct fixture *f, const char *axis, uint32_t size,
 		      uint32_t coordinate, uint32_t flags, size_t n_differs,
