@@ -132,6 +132,7 @@ using generator = handle<philox_generator *, philox_generator_destroy>;
 using region = handle<philox_region *, philox_region_destroy>;
 using graph = handle<philox_graph *, philox_graph_destroy>;
 using rows = handle<philox_rows *, philox_rows_destroy>;
+using data = handle<philox_data *, philox_data_destroy>;
 using pool = handle<philox_pool *, philox_pool_destroy>;
 using runner = handle<philox_runner *, philox_runner_destroy>;
 using function = handle<philox_function *, philox_function_destroy>;

@@ -24,24 +24,13 @@ void ends_make(struct model *model, struct ends_run *run)
 	run->of_norm = model_floats(model, wide);
 }
 
-/* Without a ticket: nothing has to draw these numbers again. */
-static void draw_begins(struct model *model, struct ends_run *run)
+void ends_take_samples(struct model *model, struct ends_run *run,
+		       const uint32_t *begins)
 {
-	const uint64_t most = model->text_size - model->shape->places - 1;
-	uint32_t *begins = run->begins;
-	struct philox_span span;
-	struct philox_pass pass;
-	uint64_t n = 1;
-
-	TRY(philox_forward_begin(model->data, model->stream,
-				 PHILOX_PASS_INFERENCE, &pass));
-	for (uint64_t i = 0; i < n; i++) {
-		TRY(philox_shard_spans(&model->of_samples, i, 1, &span, &n));
-		TRY(philox_pass_integers(&pass, 0, PHILOX_DTYPE_U32, span, 0,
-					 most, begins));
-		begins += span.rows * span.count;
-	}
-	TRY(philox_pass_commit(&pass, 0, NULL));
+	if (model->first || model->last)
+		TRY(philox_memory_copy(model->device, model->stream,
+				       run->begins, begins,
+				       model->samples.count * sizeof(*begins)));
 }
 
 static struct batch batch_of(const struct model *model,
@@ -60,7 +49,6 @@ static void do_embed(struct model *model, void *work,
 	struct philox_pass pass;
 
 	TRY(philox_forward_begin(model->embedding, model->stream, 0, &pass));
-	draw_begins(model, run);
 	LAUNCH(model, embed, model->rows * width, .batch = batch_of(model, run),
 	       .tokens = model_weights(model, TOKENS),
 	       .positions = model_weights(model, POSITIONS),
@@ -114,8 +102,6 @@ static void do_loss(struct model *model, void *work,
 	const uint64_t terms = places * shape->samples * shape->micro;
 
 	(void)ticket; /* of no forward with a backward */
-	if (!model->first)
-		draw_begins(model, run);
 	LAUNCH(model, norm, model->rows, .x = run->out,
 	       .gain = model_weights(model, tensor_final_norm(shape)),
 	       .out = run->norm, .inverse = run->inverse, .width = width);

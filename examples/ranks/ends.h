@@ -2,8 +2,8 @@
  * examples/ranks/ends.h - what the first and the last stage have beside layers:
  * the embedding, and the loss
  *
- * Both stages draw where the samples begin, from the region `data`: the same
- * numbers, so nothing has to be sent for it.
+ * Both stages compute where the samples begin, from the run's data: so nothing
+ * has to be sent for it.
  */
 #ifndef RANKS_ENDS_H
 #define RANKS_ENDS_H
@@ -25,6 +25,13 @@ struct ends_run {
 
 /* Makes the arrays, except x, of_x, out and of_out. */
 void ends_make(struct model *model, struct ends_run *run);
+
+/*
+ * Takes where the samples of a micro-batch begin, memory of the host that stays
+ * until the step ends.
+ */
+void ends_take_samples(struct model *model, struct ends_run *run,
+		       const uint32_t *begins);
 
 void ends_embed(struct model *model, struct ends_run *run);
 void ends_embed_back(struct model *model, struct ends_run *run);

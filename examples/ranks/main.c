@@ -6,8 +6,8 @@
  *   mpirun -n 4 ./ranks --mesh data=2,tensor=2
  *
  * philox is the only source of randomness: the first weights, the samples of
- * each micro-batch, and dropout. Every mesh gives the same losses and the same
- * parameters, to the last bit, and so does a run that was killed and went on
+ * each micro-batch, and dropout. Every mesh reads the same samples in the same
+ * order, and gives the same losses and parameters, to the last bit, and so does a run that was killed and went on
  * with another mesh.
  */
 #include <inttypes.h>

@@ -63,8 +63,6 @@ static struct philox_region *make_layer_region(struct model *model,
 /* Only the stages that draw a region's numbers have it. */
 static void make_regions(struct model *model)
 {
-	static const struct philox_op_desc begins = {
-		.name = "where samples begin"};
 	static const struct philox_op_desc dropout = {.name = "dropout"};
 	static const struct philox_op_desc noise = {.name = "noise"};
 	const struct place *place = model->place;
@@ -75,14 +73,27 @@ static void make_regions(struct model *model)
 			differs = "data";
 	model->weights = make_weights_region(model);
 	model->noise = make_region(model, "noise", &noise, 1, differs);
-	if (model->first || model->last)
-		model->data = make_region(model, "data", &begins, 1, NULL);
 	if (model->first)
 		model->embedding =
 			make_region(model, "embedding", &dropout, 1, NULL);
 	for (size_t i = 0; i < model->layers.count; i++)
 		model->layer[i].region =
 			make_layer_region(model, model->layers.first + i);
+}
+
+/* Of the text each byte begins a sample, but for the last ones. */
+static void make_data(struct model *model)
+{
+	const struct philox_source_desc text = {.samples = model->text_size -
+							   model->shape->places,
+						.weight = 1};
+	struct philox_data_desc options = PHILOX_INIT(struct philox_data_desc);
+
+	options.name = "text";
+	options.sources = &text;
+	options.n_sources = 1;
+	options.source_size = sizeof(text);
+	TRY(philox_data_create(model->context, &options, &model->data));
 }
 
 /* --- shards --------------------------------------------------------------- */
@@ -114,7 +125,6 @@ static void make_shards(struct model *model)
 	struct philox_shard_dim heads =
 		place_dim(model->place, TENSOR, shape->heads);
 
-	model->of_samples = make_shard(samples, whole(1), whole(1));
 	model->of_rows =
 		make_shard(samples, whole(places), whole(shape->width));
 	model->of_weights = make_shard(samples, heads, whole(places * places));
@@ -196,6 +206,7 @@ static void make_model(struct model *model)
 	weights_make(model);
 	make_layers(model);
 	make_regions(model);
+	make_data(model);
 	make_shards(model);
 	model->gradient_counts =
 		make_counts(model, DATA, shape->samples, model->tensors.mine);

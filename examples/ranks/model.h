@@ -8,7 +8,6 @@
  *
  *   region       operators                         whole tensor
  *   weights      a tensor each                     the tensor
- *   data         where samples begin in the text   [samples]
  *   embedding    dropout                           [samples, places, width]
  *   layer N      dropout of attention's weights    [samples, heads, places,
  *                                                  places]
@@ -17,7 +16,8 @@
  *                dropout behind the MLP            [samples, places, width]
  *
  * The residual stream is the same on all tensor ranks, so they draw the same
- * numbers for it. One region more, `noise`, differs along data: each data rank
+ * numbers for it. Which samples are read is told by data, whose only source is
+ * the text, with a sample for each byte that one may begin with. One region more, `noise`, differs along data: each data rank
  * has noise of its own, which is printed and trains nothing.
  */
 #ifndef RANKS_MODEL_H
@@ -63,8 +63,9 @@ struct model {
 	float *gradients; /* as many for each sample, of all data ranks */
 	size_t *gradient_counts, *part_counts; /* for comm_gather() */
 
-	struct philox_region *weights, *data, *noise, *embedding;
-	struct philox_shard_desc of_samples, of_rows, of_weights, of_hidden;
+	struct philox_region *weights, *noise, *embedding;
+	struct philox_data *data; /* the samples of the run, on all ranks */
+	struct philox_shard_desc of_rows, of_weights, of_hidden;
 	struct layer *layer;
 	const uint8_t *text;
 	size_t text_size;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "digest.h"
 #include "report.h"
 #include "save.h"
@@ -35,72 +36,77 @@ static int has_losses(const struct place *place)
 	       place->at[PIPELINE] + 1 == place->size[PIPELINE];
 }
 
-/* Puts losses [micro, samples of a rank] where they belong in [micro, all]. */
-static void put_losses(const struct shape *shape, const struct place *place,
-		       const float *losses, float *all)
+/* Puts [micro, samples of a rank] where they belong in [micro, all]. */
+static void put_part(const struct shape *shape, const struct place *place,
+		     const uint32_t *part, uint32_t *all)
 {
 	struct range samples = place_range(place, DATA, shape->samples);
 
 	for (uint64_t m = 0; m < shape->micro; m++)
-		for (uint64_t s = 0; s < samples.count; s++)
-			all[m * shape->samples + samples.first + s] =
-				losses[m * samples.count + s];
+		memcpy(all + m * shape->samples + samples.first,
+		       part + m * samples.count, samples.count * sizeof(*all));
 }
 
-static void collect_losses(const struct schedule *schedule, float *all)
+/* Numbers of 32 bits for each sample, of all ranks that have losses. */
+static void collect_samples(const struct model *model, const void *mine,
+			    void *all)
 {
-	const struct model *model = schedule->model;
 	const struct shape *shape = model->shape;
-	float *theirs = malloc(shape->micro * shape->samples * sizeof(float));
+	uint32_t *theirs =
+		malloc(shape->micro * shape->samples * sizeof(*theirs));
 
 	if (!theirs)
 		world_fail("out of memory");
 	for (uint64_t rank = 0; rank < model->place->world; rank++) {
 		struct place place = place_of(model->place, rank);
-		const float *losses = rank ? theirs : schedule->losses;
+		struct range samples =
+			place_range(&place, DATA, shape->samples);
 
 		if (!has_losses(&place))
 			continue;
 		if (rank)
 			world_receive(rank, theirs,
-				      shape->micro *
-					      place_range(&place, DATA,
-							  shape->samples)
-						      .count *
-					      sizeof(float));
-		put_losses(shape, &place, losses, all);
+				      shape->micro * samples.count *
+					      sizeof(*theirs));
+		put_part(shape, &place, rank ? theirs : mine, all);
 	}
 	free(theirs);
 }
 
+/* The loss, and the order of all samples of the step as ranks have read them. */
 static void print_loss(const struct schedule *schedule, uint64_t step)
 {
-	const struct shape *shape = schedule->model->shape;
-	const uint64_t n = shape->micro * shape->samples;
-	float *all = malloc(n * sizeof(float));
+	const struct model *model = schedule->model;
+	const uint64_t n = model->shape->micro * model->shape->samples;
+	float *losses = malloc(n * sizeof(*losses));
+	uint32_t *begins = malloc(n * sizeof(*begins));
 	double sum = 0;
 
-	if (!all)
+	if (!losses || !begins)
 		world_fail("out of memory");
-	collect_losses(schedule, all);
+	collect_samples(model, schedule->losses, losses);
+	collect_samples(model, schedule->begins, begins);
 	for (uint64_t i = 0; i < n; i++)
-		sum += (double)all[i];
-	printf("step %" PRIu64 " loss %.6f %a\n", step, sum / (double)n,
-	       sum / (double)n);
+		sum += (double)losses[i];
+	printf("step %" PRIu64 " loss %.6f %a order %016" PRIx64 "\n", step,
+	       sum / (double)n, sum / (double)n,
+	       digest_of(begins, n * sizeof(*begins)));
 	fflush(stdout);
-	free(all);
+	free(losses);
+	free(begins);
 }
 
 void report_loss(const struct schedule *schedule, uint64_t step)
 {
 	const struct model *model = schedule->model;
+	const size_t n = model->shape->micro * model->samples.count;
 
-	if (model->place->rank == 0)
+	if (model->place->rank == 0) {
 		print_loss(schedule, step);
-	else if (has_losses(model->place))
-		world_send(0, schedule->losses,
-			   model->shape->micro * model->samples.count *
-				   sizeof(float));
+	} else if (has_losses(model->place)) {
+		world_send(0, schedule->losses, n * sizeof(float));
+		world_send(0, schedule->begins, n * sizeof(uint32_t));
+	}
 }
 
 /* --- the end -------------------------------------------------------------- */

@@ -92,7 +92,9 @@ void schedule_open(struct schedule *schedule, struct model *model)
 		schedule->n_slots = micro;
 	schedule->slots = calloc(schedule->n_slots, sizeof(struct slot));
 	schedule->losses = calloc(micro * model->samples.count, sizeof(float));
-	if (!schedule->slots || !schedule->losses)
+	schedule->begins =
+		calloc(micro * model->samples.count, sizeof(uint32_t));
+	if (!schedule->slots || !schedule->losses || !schedule->begins)
 		world_fail("out of memory");
 	scratch_make(model, &schedule->scratch);
 	for (size_t i = 0; i < schedule->n_slots; i++) {
@@ -125,6 +127,7 @@ void schedule_close(struct schedule *schedule)
 	}
 	free(schedule->slots);
 	free(schedule->losses);
+	free(schedule->begins);
 }
 
 /* --- one micro-batch ------------------------------------------------------ */
@@ -140,6 +143,7 @@ static void forward(struct schedule *schedule, uint64_t micro)
 	struct slot *slot = slot_of(schedule, micro);
 	const size_t n = model->samples.count;
 
+	ends_take_samples(model, &slot->ends, schedule->begins + micro * n);
 	if (model->first)
 		ends_embed(model, &slot->ends);
 	for (size_t i = 0; i < model->layers.count; i++)
@@ -207,12 +211,42 @@ static void swap_behind(struct schedule *schedule, const struct slot *done,
 			  model->rows * model->shape->width);
 }
 
+/* --- a step --------------------------------------------------------------- */
+
+/*
+ * All ranks of a mesh go through one sequence of samples: a step reads its
+ * micro-batches one after the other, and a rank its part of each.
+ */
+static void read_samples(struct schedule *schedule)
+{
+	struct model *model = schedule->model;
+	const struct range *mine = &model->samples;
+	const uint64_t samples = model->shape->samples;
+	const uint64_t micro = model->shape->micro;
+	struct philox_mixture_sample *read = calloc(mine->count, sizeof(*read));
+	uint64_t position;
+
+	if (!read)
+		world_fail("out of memory");
+	TRY(philox_data_advance(model->data, micro * samples, &position));
+	for (uint64_t m = 0; m < micro; m++) {
+		TRY(philox_data_read(model->data,
+				     position + m * samples + mine->first,
+				     mine->count, read));
+		for (size_t i = 0; i < mine->count; i++)
+			schedule->begins[m * mine->count + i] =
+				(uint32_t)read[i].sample;
+	}
+	free(read);
+}
+
 void schedule_step(struct schedule *schedule)
 {
 	const uint64_t micro = schedule->model->shape->micro;
 	const uint64_t behind = stages_behind(schedule->model);
 	const uint64_t ahead = behind < micro ? behind : micro;
 
+	read_samples(schedule);
 	for (uint64_t i = 0; i < ahead; i++) {
 		swap_before(schedule, NULL, slot_of(schedule, i));
 		forward(schedule, i);

@@ -34,6 +34,7 @@ struct schedule {
 	struct scratch scratch;
 	float *of_x, *of_out; /* gradients of a slot's x and out */
 	float *losses;        /* last stage: [micro, samples], of the host */
+	uint32_t *begins; /* where samples begin: [micro, samples], likewise */
 	uint64_t killed; /* micro-batch in whose backward the process dies */
 };
 

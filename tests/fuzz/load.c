@@ -5,11 +5,12 @@
  * while, starting from tests/fuzz/corpus.
  *
  * An input is loaded as it is, and again with the checksum that makes its lines
- * valid, into a context with tables of rows, into one without, into one that is
- * a rank of a mesh and, ahead of regions, into one that has none. A text that is
- * refused must leave the context as it was; one that is loaded must be what the
- * context saves, whether regions are claimed or refused. It is taken for the text
- * of a rank, too: alone it agrees with itself, and twice it is of one rank.
+ * valid, into a context with tables of rows, into one with data, into one
+ * without either, into one that is a rank of a mesh and, ahead of regions, into
+ * one that has none. A text that is refused must leave the context as it was;
+ * one that is loaded must be what the context saves, whether regions are claimed
+ * or refused. It is taken for the text of a rank, too: alone it agrees with
+ * itself, and twice it is of one rank.
  * tests/save/load.c runs the corpus.
  */
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum setting { PLAIN, ROWS, MESH, AHEAD, SETTINGS };
+enum setting { PLAIN, ROWS, DATA, MESH, AHEAD, SETTINGS };
 
 /* Anything that fails here is a finding. */
 static void must(int holds)
@@ -82,6 +83,22 @@ static void make_rows(struct philox_context *context, const char *name,
 	must(!philox_rows_create(context, &options, &rows));
 }
 
+static void make_data(struct philox_context *context, const char *name,
+		      struct philox_generator *generator, size_t n_sources)
+{
+	const struct philox_source_desc sources[] = {{10, 1, 0}, {100, 3, 16}};
+	const struct philox_data_desc options = {.size = sizeof(options),
+						 .name = name,
+						 .sources = sources,
+						 .n_sources = n_sources,
+						 .block = 12,
+						 .generator = generator};
+	struct philox_data *data;
+
+	must(!philox_data_create(context, &options, &data));
+	must(!philox_data_seek(data, 7));
+}
+
 static void join_mesh(struct philox_context *context)
 {
 	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
@@ -118,6 +135,10 @@ static struct philox_context *make_context(struct philox_device *device,
 	if (setting == ROWS) {
 		make_rows(context, "requests", NULL, 2);
 		make_rows(context, "spare", generator, 1);
+	}
+	if (setting == DATA) {
+		make_data(context, "one", generator, 1);
+		make_data(context, "train", NULL, 2);
 	}
 	return context;
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # examples/ranks on the host device: every mesh of ranks gives the same losses
-# and parameters, to the last bit, and so do eager and captured steps,
-# activations that are kept or computed again, and a run that was killed and
-# went on with another mesh.
+# and parameters, to the last bit, and reads the same samples in the same order,
+# and so do eager and captured steps, activations that are kept or computed
+# again, and a run that was killed and went on with another mesh.
 cd "$(dirname "$0")/../../.." && . tests/report.sh || exit 1
 
 unset LIBDIR BINDIR INCLUDEDIR MANDIR DESTDIR PKG_CONFIG_PATH
@@ -83,6 +83,24 @@ trains()
 	run data=1 --steps 3 && cp "$WORK/out" "$WORK/three" &&
 		[ "$(grep '^step' "$WORK/six" | head -n 3)" = \
 			"$(grep '^step' "$WORK/three")" ]
+}
+
+# orders FILE: digests of the samples of each step
+orders()
+{
+	sed -n 's/^step .* \(order [0-9a-f]*\)$/\1/p' "$1"
+}
+
+# Each step reads others, which another seed changes, and no other option
+reads_samples()
+{
+	[ "$(orders "$WORK/six" | sort -u | wc -l)" -eq 6 ] &&
+		run data=2 --steps 3 --dropout 0.25 --keep &&
+		orders "$WORK/six" | head -n 3 >"$WORK/expected" &&
+		orders "$WORK/out" | diff "$WORK/expected" - &&
+		run data=2 --steps 3 --seed 8 &&
+		[ "$(orders "$WORK/out" | wc -l)" -eq 3 ] &&
+		! orders "$WORK/out" | grep -xFf "$WORK/expected"
 }
 
 # graphs N LAUNCHES ARGUMENT...: of three steps, each captured once
@@ -513,6 +531,7 @@ fi
 check "doc/ranks.md's command" readme_command
 check "doc/ranks.md's other meshes" readme_meshes
 check "each data rank has noise of its own" has_its_own_noise
+check "a step's samples are those of seed and position" reads_samples
 for pair in data=2,tensor=2:pipeline=2 tensor=2:data=3 pipeline=2:tensor=3 \
 	data=3:data=1 data=2,pipeline=2:data=2,pipeline=2; do
 	step=$(any_step)
