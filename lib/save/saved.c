@@ -338,7 +338,7 @@ static int compare_tables(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
-static int compare_data(const void *a, const void *b)
+static int compare_data_names(const void *a, const void *b)
 {
 	const struct philox_data *const *left = a, *const *right = b;
 
@@ -363,7 +363,7 @@ enum philox_status save_lists_init(struct save_lists *lists,
 		      compare_tables);
 	if (lists->n_data)
 		qsort(lists->data, lists->n_data, sizeof(*lists->data),
-		      compare_data);
+		      compare_data_names);
 	return PHILOX_OK;
 }
 

@@ -96,6 +96,63 @@ PROMISE(verify_left, tables_that_a_callback_would_destroy)
 	OK(philox_rows_destroy(rows));
 }
 
+/* --- data that a callback moves ------------------------------------------- */
+
+struct moved_data {
+	struct philox_data *data;
+	enum philox_status (*move)(struct philox_data *data);
+};
+
+static enum philox_status advance_data(struct philox_data *data)
+{
+	return philox_data_advance(data, 8, NULL);
+}
+
+static enum philox_status seek_data(struct philox_data *data)
+{
+	return philox_data_seek(data, 8);
+}
+
+static enum philox_status data_work(struct job *job, struct job_stage *stage)
+{
+	struct moved_data *moved = job->prop;
+
+	JOB_TRY(forward_work(job, stage));
+	return stage->run ? moved->move(moved->data) : PHILOX_OK;
+}
+
+PROMISE(verify_left, data_that_a_callback_would_move_or_destroy)
+{
+	static const struct {
+		enum philox_status (*move)(struct philox_data *data);
+		const char *says;
+	} moves[] = {{advance_data, "data are advanced"},
+		     {seek_data, "the position of data is set"},
+		     {philox_data_destroy, "data are destroyed"}};
+	const struct philox_source_desc source = {100, 1, 0};
+	struct philox_data_desc options = PHILOX_INIT(struct philox_data_desc);
+	struct job job = new_job(f, data_work);
+	struct moved_data moved;
+	uint64_t position;
+
+	options.name = "train";
+	options.sources = &source;
+	options.n_sources = 1;
+	OK(philox_data_create(f->context, &options, &moved.data));
+	OK(philox_data_seek(moved.data, 5));
+	job.prop = &moved;
+	job.region = make_region(f, "layer");
+	make_job(&job);
+	for (int i = 0; i < 3; i++) {
+		moved.move = moves[i].move;
+		FAILS(launch_job(&job), PHILOX_ERROR_UNSUPPORTED);
+		NAMES(moves[i].says);
+		OK(philox_data_position(moved.data, &position));
+		cr_assert_eq(position, 5);
+	}
+	OK(philox_data_destroy(moved.data));
+}
+
 /* --- passes that a callback leaves open ----------------------------------- */
 
 struct left_pass {
