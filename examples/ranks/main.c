@@ -7,8 +7,8 @@
  *
  * philox is the only source of randomness: the first weights, the samples of
  * each micro-batch, and dropout. Every mesh reads the same samples in the same
- * order, and gives the same losses and parameters, to the last bit, and so does a run that was killed and went on
- * with another mesh.
+ * order, and gives the same losses and parameters, to the last bit, and so does
+ * a run that was killed and went on with another mesh.
  */
 #include <inttypes.h>
 #include <stdio.h>

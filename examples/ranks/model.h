@@ -17,8 +17,9 @@
  *
  * The residual stream is the same on all tensor ranks, so they draw the same
  * numbers for it. Which samples are read is told by data, whose only source is
- * the text, with a sample for each byte that one may begin with. One region more, `noise`, differs along data: each data rank
- * has noise of its own, which is printed and trains nothing.
+ * the text, with a sample for each byte that one may begin with. One region
+ * more, `noise`, differs along data: each data rank has noise of its own, which
+ * is printed and trains nothing.
  */
 #ifndef RANKS_MODEL_H
 #define RANKS_MODEL_H

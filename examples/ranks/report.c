@@ -73,7 +73,7 @@ static void collect_samples(const struct model *model, const void *mine,
 	free(theirs);
 }
 
-/* The loss, and the order of all samples of the step as ranks have read them. */
+/* The loss, and the order in which ranks have read the samples of the step. */
 static void print_loss(const struct schedule *schedule, uint64_t step)
 {
 	const struct model *model = schedule->model;

@@ -52,10 +52,11 @@
  * after the other, and no rule forbids a step that it allows the whole way. So
  * a digest for each axis is enough.
  *
- * Items are the generators together, each region, each table and each data. The digest
- * along an axis is the sum of those of the items that ought to agree along it,
- * each made from its key, its shape and, unless it differs along the axis, its
- * states; tickets are added up, too. So nothing is sorted, and no memory taken.
+ * Items are the generators together, each region, each table and each data. The
+ * digest along an axis is the sum of those of the items that ought to agree
+ * along it, each made from its key, its shape and, unless it differs along the
+ * axis, its states; tickets are added up, too. So nothing is sorted, and no
+ * memory taken.
  *
  * If ranks do not agree, their texts could fill the memory of each of 16,384
  * ranks. So they first look for one item that does not agree: they divide all
@@ -311,11 +312,11 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
 /*
  * Note [Another mesh]
  * ~~~~~~~~~~~~~~~~~~~
- * A rank of a new mesh wants regions, tables of rows and data, by name; the texts of
- * the old mesh are looked at one after the other, in order of rank, and each
- * name goes by these rules. An axis that a mesh lacks has size 1 and coordinate
- * 0 in it; so a text without a mesh is that of the only rank, and an axis with
- * another name is one that has gone and one that has come.
+ * A rank of a new mesh wants regions, tables of rows and data, by name; the
+ * texts of the old mesh are looked at one after the other, in order of rank,
+ * and each name goes by these rules. An axis that a mesh lacks has size 1 and
+ * coordinate 0 in it; so a text without a mesh is that of the only rank, and an
+ * axis with another name is one that has gone and one that has come.
  *
  *  1. In all texts a name that is alive has the same shape: generator, flags,
  *     axes along which it differs, operators. What is wanted differs along the
@@ -339,11 +340,12 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  *     destroyed one with the highest offset and serial that any text knows of
  *     it: if it is made later, it continues there.
  *  7. Generators must agree in all texts; a table of rows in all that have it,
- *     row by row; and data in all that have them, with seed and position. Of a generator that differs between ranks nothing says which
- *     of them had a state in common, so that they would have to go on with it
- *     together. So all ranks of the new mesh have the highest offset that any
- *     text has, after which no number comes again on any of them; and its seed
- *     must be the same in all texts.
+ *     row by row; and data in all that have them, with seed and position. Of a
+ *     generator that differs between ranks nothing says which of them had a
+ *     state in common, so that they would have to go on with it together. So
+ *     all ranks of the new mesh have the highest offset that any text has,
+ *     after which no number comes again on any of them; and its seed must be
+ *     the same in all texts.
  *
  * If the mesh is the same, whatever the order of its axes and their flags, a
  * rank's own text comes first. What it has alive is taken as it is, what it has

@@ -37,10 +37,11 @@
  *
  *  philox context V   The version: the lowest that has all lines of the text, 7
  *                     if there are data, else 6 if a generator differs, else 5
- *                     if there are outputs, else 4 if there is a mesh, a region that differs or a line
- *                     "issued", else 3 if a ticket has iterations, else 2 if
- *                     there are tables of rows, else 1. A reader refuses a
- *                     newer one, after which anything may follow.
+ *                     if there are outputs, else 4 if there is a mesh, a region
+ *                     that differs or a line "issued", else 3 if a ticket has
+ *                     iterations, else 2 if there are tables of rows, else 1. A
+ *                     reader refuses a newer one, after which anything may
+ *                     follow.
  *  axis NAME size N at C [stages]
  *                     The axes of the context's mesh, in its order, and where
  *                     the context is (version 4).
@@ -393,7 +394,8 @@ enum philox_status save_read_rows(const struct philox_rows *rows,
 
 /*
  * save_collect_wanted() copies what merge_init() (lib/ranks/ranks.h) takes: the
- * mesh, names and axes of the regions that are alive, tables without rows, data.
+ * mesh, names and axes of the regions that are alive, tables without rows,
+ * data.
  */
 enum philox_status save_collect_wanted(const struct philox_context *context,
 				       struct saved *saved);
@@ -464,7 +466,8 @@ struct difference {
 /* What is compared, any of these. */
 enum differ_parts {
 	/* alive or destroyed, generator, flags, axes, operators; of a table
-	 * generator and count; of data all but seed and position; of generators their number, and which differ */
+	 * generator and count; of data all but seed and position; of generators
+	 * their number, and which differ */
 	DIFFER_SHAPE = 1,
 	/* serial and state of the next forward, what other coordinates have
 	 * issued, tickets, open passes; of a table its rows; of data seed and

@@ -70,8 +70,8 @@ PROMISE(data_save, the_text_is_what_its_note_says)
 		"generator 0 state 0000000000000005 0000000000000000\n"
 		"data \"a \\x22b\\x22\" generator 0 sources 1 block 1 order "
 		"%016" PRIx64 " seed %016" PRIx64 " position 8\n"
-		"data \"train\" generator 0 sources 2 block 12 order %016" PRIx64
-		" seed %016" PRIx64 " position 0\n";
+		"data \"train\" generator 0 sources 2 block 12 order "
+		"%016" PRIx64 " seed %016" PRIx64 " position 0\n";
 	char text[1024], *made = good_text(f->device);
 	/* of tests/data/known.py: [(10, 1, 0)], 1; [(10, 1, 0), (100, 3, 16)],
 	 * 12 */

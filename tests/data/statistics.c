@@ -2,16 +2,15 @@
  * tests/data/statistics.c - orders of data look random over seeds
  *
  * Written down before it was run. Of each of 20,000 seeds, for a mixture of
- * sources of 40 samples in one order, 30 samples in windows of 10, and one more,
- * with quotas of 3, 2 and 1 of blocks of 6:
+ * sources of 40 samples in one order, 30 samples in windows of 10, and one
+ * more, with quotas of 3, 2 and 1 of blocks of 6:
  *
  *   place       of sample 7 of source 0, in its epoch 5: one of 40 draws
  *   in window   of sample 13 of source 1, in its epoch 2: one of 10 draws
  *   neighbours  the samples that draws 0 and 1 of source 0 are: one of 40 x 39
  *   epochs      the places of sample 0 of source 0 in epochs 0 and 1: 40 x 40
  *   windows     the first samples of windows 0 and 1 of source 1: 10 x 10
- *   sources     those of the first two draws of sources 0 and 1: 40 x 30, by
- *               sample of one and window's sample of the other: 40 x 10
+ *   sources     the samples of the first draws of sources 0 and 1: 40 x 10
  *   slots       which positions of block 3 have source 2: one of 6
  *   blocks      the same of blocks 3 and 4: 6 x 6
  *
