@@ -159,9 +159,11 @@ struct fill_args {
 	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
 	uint64_t from;      /* integers: the least */
 	struct fill_f32_args f32;
-	struct fill_f64_args f64;
+	union { /* the second: truncated normal numbers, in every dtype */
+		struct fill_f64_args f64;
+		struct philox_truncated truncated;
+	};
 	struct fill_range_args ends;
-	struct philox_truncated truncated;
 	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is exact */
 	uint32_t threads; /* host: threads to use at most; at least 1 */
 	const void *in;

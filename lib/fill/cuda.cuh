@@ -14,7 +14,7 @@
 #define LIB_FILL_CUDA_CUH
 
 #include "lib/dist/elements.h"
-#include "lib/fill/cell.cuh"
+#include "lib/dist/cell.cuh"
 
 #define FILL_THREADS 256
 #define FILL_AHEAD   4 /* blocks */

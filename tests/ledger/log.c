@@ -343,8 +343,8 @@ PROMISE(logs, null_arguments)
 	NULL_LOGS(philox_capture_end(f->context, f->stream, NULL), "graph");
 	NULL_LOGS(philox_graph_get_pass_info(graph, 0, NULL), "info");
 	NULL_LOGS(philox_graph_set_name(graph, NULL), "name");
-	NULL_LOGS(philox_graph_adopt(f->context, 1, NULL, NULL, NULL),
-		  "native");
+	NULL_LOGS(philox_graph_adopt(f->context, 1, NULL, NULL, NULL), "exec");
+	NULL_LOGS(philox_graph_set_exec(graph, NULL), "exec");
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	NULL_LOGS(philox_pass_on(&pass, f->side, NULL), "view");
 	NULL_LOGS(philox_pass_rng(&pass, 0, 0, NULL), "rng");

@@ -7,7 +7,7 @@
 #define LIB_FILL_LAYOUT_CUDA_CUH
 
 #include "lib/dist/elements.h"
-#include "lib/fill/cell.cuh"
+#include "lib/dist/cell.cuh"
 #include "lib/fill/layout/elements.h"
 
 #define LAYOUT_THREADS 256

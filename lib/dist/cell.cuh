@@ -1,12 +1,12 @@
 /*
- * lib/fill/cell.cuh - a cell that a block reads once
+ * lib/dist/cell.cuh - a cell that a block reads once
  *
  * A captured kernel reads its state from a cell, past the caches of its
  * multiprocessor. If each warp did, a large fill would read the same 16 bytes
  * some 8,000 times, one after another: they have one place in the L2 cache.
  */
-#ifndef LIB_FILL_CELL_CUH
-#define LIB_FILL_CELL_CUH
+#ifndef LIB_DIST_CELL_CUH
+#define LIB_DIST_CELL_CUH
 
 #include <philox/state.h>
 
