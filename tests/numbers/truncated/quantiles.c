@@ -327,7 +327,10 @@ static void check_rounding(const struct type *type,
 		    x);
 }
 
-/* Every interval has a number of every type. */
+/*
+ * Every interval has a number of every type. Numbers of the last two are next to
+ * the middle between two of bf16, or f16, which is an f32.
+ */
 static const struct interval odd_ends[] = {
 	{0, 1, 0.1, 0.2},          {0, 1, -0.3, 0.7},
 	{0, 1, -1e-50, 1e-50},     {0, 1, 0, 1e-50},
@@ -338,7 +341,8 @@ static const struct interval odd_ends[] = {
 	{0, 1e-44, -1, 1},         {0, 1e-39, -1e-39, 3e-39},
 	{0, 1e-6, -1e-6, 1e-7},    {0, 1e-300, -1e300, 1e300},
 	{0, 1e-300, 1, 2},         {3, 1e-300, 1, 2},
-	{0, 1e-10, 5, 1e300}};
+	{0, 1e-10, 5, 1e300},      {1 + 0x1p-8, 1e-9, 0, 2},
+	{1 + 0x1p-11, 1e-9, 0, 2}};
 
 Test(truncated, numbers_are_the_nearest_of_their_type_between_the_ends)
 {
