@@ -241,7 +241,9 @@ PHILOX_FN struct philox_long philox_central_mass(double x)
 		return half;
 	}
 	square = philox_long_product(from, from);
-	for (int k = 40 + PHILOX_CAST(int, 1.5 * square.high); k > 0; k--)
+	for (int k = 40 +
+		     PHILOX_CAST(int, philox_multiply_f64(1.5, square.high));
+	     k > 0; k--)
 		sum = philox_long_step(square, sum, 2 * k + 1);
 	half.high = philox_multiply_f64(0.5, square.high);
 	half.low = philox_multiply_f64(0.5, square.low);
@@ -309,7 +311,8 @@ PHILOX_FN double philox_tail_solve(double base, double mills, double tail)
 	double square = philox_multiply_add_f64(
 		2.0, tail, philox_multiply_f64(hazard, hazard));
 	double t = philox_quotient_f64(
-		2.0 * tail, philox_sum_f64(hazard, philox_root_f64(square)));
+		philox_multiply_f64(2.0, tail),
+		philox_sum_f64(hazard, philox_root_f64(square)));
 
 	for (int i = 0; i < 2; i++) {
 		double x = philox_sum_f64(base, t), r = philox_mills_f64(x);
@@ -321,7 +324,8 @@ PHILOX_FN double philox_tail_solve(double base, double mills, double tail)
 			tail, -philox_tail_log(base, mills, t, r));
 
 		c = philox_multiply_f64(c, 0.16666666666666666);
-		c = philox_multiply_add_f64(rest, c, 0.5 * r1);
+		c = philox_multiply_add_f64(rest, c,
+					    philox_multiply_f64(0.5, r1));
 		c = philox_multiply_add_f64(rest, c, 1.0);
 		t = philox_multiply_add_f64(philox_multiply_f64(r, rest), c, t);
 	}
@@ -502,9 +506,10 @@ PHILOX_FN struct philox_long philox_open_long(uint64_t w64)
 	long long high = PHILOX_CAST(long long, w64 >> 11);
 	long long low = PHILOX_CAST(long long, (w64 & 0x7ffu) * 2u + 1u);
 
-	return philox_long_of(
-		PHILOX_CAST(double, high) * 1.1102230246251565e-16,
-		PHILOX_CAST(double, low) * 2.7105054312137611e-20);
+	return philox_long_of(philox_multiply_f64(PHILOX_CAST(double, high),
+						  1.1102230246251565e-16),
+			      philox_multiply_f64(PHILOX_CAST(double, low),
+						  2.7105054312137611e-20));
 }
 
 /* Return z of an interval with 0 inside. */
@@ -516,12 +521,14 @@ PHILOX_FN double philox_truncated_inside(const struct philox_truncated *d,
 		philox_long_minus(
 			philox_long_product(philox_open_long(~w64), d->below)));
 	double sign = p.high < 0.0 ? -1.0 : 1.0;
-	double high = 2.0 * sign * p.high, low = 2.0 * sign * p.low;
+	double high = philox_multiply_f64(2.0 * sign, p.high);
+	double low = philox_multiply_f64(2.0 * sign, p.low);
 
-	return sign *
-	       philox_tail_quantile(
-		       0.0, d->mills, high,
-		       philox_sum_f64(philox_sum_f64(1.0, -high), -low));
+	return philox_multiply_f64(
+		sign,
+		philox_tail_quantile(
+			0.0, d->mills, high,
+			philox_sum_f64(philox_sum_f64(1.0, -high), -low)));
 }
 
 /* Return the standardised number z that a 64-bit draw gives. */
@@ -532,12 +539,13 @@ PHILOX_FN double philox_truncated_z(const struct philox_truncated *d,
 
 	if (d->side == 0.0)
 		return philox_truncated_inside(d, w64);
-	return d->side *
-	       philox_tail_quantile(
-		       d->base, d->mills,
-		       philox_multiply_f64(philox_open_long(w).high, d->mass),
-		       philox_multiply_add_f64(philox_open_long(~w).high,
-					       d->mass, d->rest));
+	return philox_multiply_f64(
+		d->side,
+		philox_tail_quantile(
+			d->base, d->mills,
+			philox_multiply_f64(philox_open_long(w).high, d->mass),
+			philox_multiply_add_f64(philox_open_long(~w).high,
+						d->mass, d->rest)));
 }
 
 /* Return the number that a 64-bit draw gives, in f64, between low and high. */

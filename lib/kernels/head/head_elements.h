@@ -27,7 +27,7 @@ PHILOX_FN struct head_cells head_find_cells(const struct head_args *args)
 	cells.control = args->control;
 	cells.follows = other != 0;
 	if (other)
-		memcpy(&cells.control, &other, sizeof(cells.control));
+		cells.control = (struct head_control *)(uintptr_t)other;
 	cells.map = cells.control->map;
 	cells.count = cells.control->cells;
 	cells.parts = head_parts(cells.count);
@@ -124,14 +124,11 @@ PHILOX_FN void head_fill_each(const struct head_args *args,
 /* head_leads() tells the heads of a graph that another one runs ahead. */
 PHILOX_FN void head_leads(const struct head_args *args)
 {
-	struct head_control *open = NULL;
-	uint64_t mine;
+	const uint64_t other = args->sequence ? args->control->other : 0;
+	struct head_control *open = (struct head_control *)(uintptr_t)other;
 
-	if (!args->sequence || !args->control->other)
-		return;
-	memcpy(&open, &args->control->other, sizeof(open));
-	memcpy(&mine, &args->control, sizeof(mine));
-	HEAD_TELL(&open->other, mine);
+	if (open)
+		HEAD_TELL(&open->other, (uint64_t)(uintptr_t)args->control);
 }
 
 /* head_run_part() is the work of a part, but for the threads of a GPU. */
