@@ -236,12 +236,14 @@ uint64_t graph_bytes(const struct philox_graph *graph)
 void graph_free(struct philox_graph *graph)
 {
 	struct philox_device *device = graph->context->device;
+	const struct status_message kept = status_kept();
 
 	if (graph->ours) {
 		philox_native_exec_destroy(device, graph->exec);
 		philox_native_graph_destroy(device, graph->native);
 	}
 	free_record(graph);
+	status_restore(&kept);
 }
 
 /* --- destroying and queries ----------------------------------------------- */

@@ -819,13 +819,17 @@ PHILOX_API enum philox_status philox_stream_launch_host(
 PHILOX_API uint64_t philox_device_call_count(const struct philox_device *device,
 					     const char *operation);
 
+/* For philox_device_fail(): all calls from now on. */
+#define PHILOX_FAIL_ALWAYS UINT64_MAX
+
 /*
- * Make one later operation fail, without carrying it out.
+ * Make one later operation fail, or all, without carrying it out.
  *
  *   device     the device
  *   operation  a name of the list above; NULL: any of them
- *   nth        which of these calls fails, 1 being the next one; 0 cancels
- *              the order
+ *   nth        which of these calls fails, 1 being the next one;
+ *              PHILOX_FAIL_ALWAYS: all of them, as those of a GPU that is lost;
+ *              0 cancels the order
  *   status     what it returns
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.

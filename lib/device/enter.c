@@ -23,10 +23,11 @@ static enum philox_status take_failure(struct philox_device *device,
 
 	if (!after || (wanted != -1 && wanted != (int)op))
 		return PHILOX_OK;
-	while (after && !atomic_compare_exchange_weak(&device->fail_after,
-						      &after, after - 1))
+	while (after && after != PHILOX_FAIL_ALWAYS &&
+	       !atomic_compare_exchange_weak(&device->fail_after, &after,
+					     after - 1))
 		;
-	if (after != 1)
+	if (after != 1 && after != PHILOX_FAIL_ALWAYS)
 		return PHILOX_OK;
 	return status_set(
 		(enum philox_status)atomic_load(&device->fail_status),

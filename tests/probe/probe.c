@@ -20,6 +20,7 @@ static const struct question *const lists[] = {
 	params_questions,  shape_questions,  overlap_questions,
 	capture_questions, call_questions,   loading_questions,
 	memory_questions,  object_questions, body_questions,
+	shared_questions,
 };
 
 /* --- one question, in a process of its own -------------------------------- */

@@ -49,6 +49,7 @@ extern const struct question loading_questions[];
 extern const struct question memory_questions[];
 extern const struct question object_questions[];
 extern const struct question body_questions[];
+extern const struct question shared_questions[];
 
 /* answer() prints the row of the question that is being asked. */
 void answer(enum verdict verdict, const char *seen, ...)
