@@ -214,8 +214,13 @@ enum philox_status depend_on(struct philox_device *device,
  * alone; if not, nobody has announced the launch, and it writes poison.
  *
  * What fills the cells is now not in the graph, whose launches CUDA orders. So
- * an event after each launch has the next head wait for it. A launch that fails
- * is followed by one more head of number 0, which takes the message away.
+ * an event after each launch has the next head wait for it, and the memory of a
+ * head stays until it has been reached. A launch that fails is followed by one
+ * more head of number 0, which takes the message away. A launch that philox was
+ * not told about has no such event: one that is still to run when the next head
+ * does, on another stream, may take the message in that one's place. So an
+ * executable graph is here what a second one is elsewhere: philox/graph.h says
+ * what may happen to launches that overlap, and these count as such.
  */
 
 /* How far the copy of a sealed control block has come. */
@@ -240,6 +245,7 @@ struct head {
 	uint64_t seen[4]; /* counts of the reports */
 	enum head_copy copy;
 	philox_event copied;
+	philox_event ran; /* ahead: after all kernels of the last launch */
 	const struct philox_device *device;
 };
 
@@ -296,10 +302,20 @@ enum philox_status head_seal_more(struct graph_context *graphs,
 struct head_report *head_body_report(const struct head *head);
 
 /*
- * head_run_ahead() says of a sealed head, which is not sent yet, that it will
- * run before its graph: see Note [Heads that run ahead].
+ * See Note [Heads that run ahead]. head_prepare_ahead() takes what such a head
+ * needs; head_run_ahead() says of a sealed one, which is not sent yet, that it
+ * is one. head_launch_ahead() runs it on a stream, head_ran_ahead() notes that
+ * all of its launch has been put there.
  */
+enum philox_status head_prepare_ahead(struct philox_device *device,
+				      struct head *head);
 void head_run_ahead(struct head *head);
+enum philox_status head_launch_ahead(struct philox_device *device,
+				     const struct head *head,
+				     const struct head_message *message,
+				     philox_stream stream);
+void head_ran_ahead(struct philox_device *device, const struct head *head,
+		    philox_stream stream);
 
 /*
  * head_send() has the sealed control block in device memory before what the

@@ -73,9 +73,12 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 
 int head_is_idle(struct graph_context *graphs, struct head *head)
 {
+	struct philox_device *device = graphs->context->device;
+
+	if (head->ran && !device_event_reached(device, head->ran))
+		return 0;
 	return head->copy == HEAD_COPYING
-		       ? device_event_reached(graphs->context->device,
-					      head->copied)
+		       ? device_event_reached(device, head->copied)
 		       : head->copy != HEAD_SENT;
 }
 
@@ -83,6 +86,8 @@ void head_destroy(struct graph_context *graphs, struct head *head)
 {
 	if (head->copied)
 		philox_event_destroy(graphs->context->device, head->copied);
+	if (head->ran)
+		philox_event_destroy(graphs->context->device, head->ran);
 	arena_free(&graphs->cells, &head->sealed_more);
 	arena_free(&graphs->mapped, &head->staged_more);
 	arena_free(&graphs->cells, &head->sealed);
@@ -199,12 +204,44 @@ enum philox_status head_seal_more(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
+/* --- heads that run ahead ------------------------------------------------- */
+
+enum philox_status head_prepare_ahead(struct philox_device *device,
+				      struct head *head)
+{
+	return head->ran ? PHILOX_OK : philox_event_create(device, &head->ran);
+}
+
 /* Until the sealed control block is sent, which it goes with. */
 void head_run_ahead(struct head *head)
 {
 	struct head_control *sealed = head->staged.host;
 
 	sealed->other = (uintptr_t)head->open.device;
+}
+
+enum philox_status head_launch_ahead(struct philox_device *device,
+				     const struct head *head,
+				     const struct head_message *message,
+				     philox_stream stream)
+{
+	const struct kernel_call call = head_call(head, message);
+	enum philox_status status =
+		philox_event_wait(device, stream, head->ran);
+
+	return status == PHILOX_OK ? device_launch(device, stream, &call)
+				   : status;
+}
+
+/* Without an event that tells, nothing of the launch may be left. */
+void head_ran_ahead(struct philox_device *device, const struct head *head,
+		    philox_stream stream)
+{
+	const struct status_message kept = status_kept();
+
+	if (philox_event_record(device, stream, head->ran) != PHILOX_OK)
+		philox_stream_synchronize(device, stream);
+	status_restore(&kept);
 }
 
 static enum philox_status send_more(struct philox_device *device,

@@ -498,22 +498,6 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 
 /* --- adopting ------------------------------------------------------------- */
 
-/* The types differ, but a cast or a void pointer may have hidden it. */
-static enum philox_status refuse_ours(const struct graph_context *graphs,
-				      const void *handle, const char *noun)
-{
-	const struct philox_graph *graph = graphs->graphs;
-
-	while (graph && (const void *)graph != handle)
-		graph = graph->next;
-	if (!graph)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_INVALID,
-			  "the %s is a struct philox_graph, '%s': see "
-			  "philox_graph_native()",
-			  noun, graph->name);
-}
-
 /*
  * An executable graph is tried with a new message. Of the native graph nothing
  * is needed but that it lives: the host device knows, and CUDA would follow the
@@ -527,10 +511,10 @@ static enum philox_status check_handles(const struct philox_context *context,
 	size_t nodes;
 
 	if (native)
-		status = refuse_ours(context->graphs, native, "native graph");
-
+		status = graph_refuse(context->graphs, native, "native graph");
 	if (status == PHILOX_OK)
-		status = refuse_ours(context->graphs, exec, "executable graph");
+		status =
+			graph_refuse(context->graphs, exec, "executable graph");
 	if (status != PHILOX_OK || !native ||
 	    !philox_device_is_host(context->device))
 		return status;

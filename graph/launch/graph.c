@@ -45,20 +45,37 @@ enum philox_status graph_report_capture(struct philox_context *context,
 
 /* --- making --------------------------------------------------------------- */
 
-/* Sets a message that no launch uses, to check that exec has the node. */
-static enum philox_status try_node(struct philox_graph *graph)
+/* The types differ, but a cast or a void pointer may have hidden it. */
+enum philox_status graph_refuse(const struct graph_context *graphs,
+				const void *handle, const char *noun)
 {
-	struct kernel_call call =
-		head_call(&graph->capture->head, &graph->message);
+	const struct philox_graph *graph = graphs->graphs;
 
-	return device_exec_set_kernel(graph->context->device, graph->exec,
+	while (graph && (const void *)graph != handle)
+		graph = graph->next;
+	if (!graph)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "the %s is a struct philox_graph, '%s': see "
+			  "philox_graph_native()",
+			  noun, graph->name);
+}
+
+/* Sets a message that no launch uses, to check that exec has the node. */
+static enum philox_status try_node(struct philox_graph *graph,
+				   philox_native_exec exec)
+{
+	struct head *head = &graph->capture->head;
+	struct kernel_call call;
+
+	head_message_number(&graph->message, head, 0);
+	call = head_call(head, &graph->message);
+	return device_exec_set_kernel(graph->context->device, exec,
 				      graph->capture->first.node, &call);
 }
 
 static void free_record(struct philox_graph *graph)
 {
-	if (graph->ran)
-		philox_event_destroy(graph->context->device, graph->ran);
 	head_message_finish(&graph->message);
 	pthread_mutex_destroy(&graph->lock);
 	free(graph->spare);
@@ -147,29 +164,28 @@ enum philox_status graph_begin(struct graph_context *graphs,
 }
 
 /* Nothing tells of which template an executable graph is if that is gone. */
-static enum philox_status prepare_ahead(struct philox_graph *graph)
-{
-	struct philox_device *device = graph->context->device;
-	enum philox_status status = device_exec_check(device, graph->exec);
-
-	if (status == PHILOX_OK)
-		status = philox_event_create(device, &graph->ran);
-	return status;
-}
-
-enum philox_status graph_try(struct philox_graph *graph)
+static enum philox_status try_exec(struct philox_graph *graph,
+				   philox_native_exec exec)
 {
 	enum philox_status status;
 
-	if (!graph->capture)
-		return PHILOX_OK;
-	if (graph->ahead)
-		return prepare_ahead(graph);
-	status = try_node(graph);
+	if (!graph->capture || graph->ahead)
+		return device_exec_check(graph->context->device, exec);
+	status = try_node(graph, exec);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(status,
 			     "the executable graph is not of this capture: ");
+}
+
+enum philox_status graph_try(struct philox_graph *graph)
+{
+	enum philox_status status = try_exec(graph, graph->exec);
+
+	if (status != PHILOX_OK || !graph->capture || !graph->ahead)
+		return status;
+	return head_prepare_ahead(graph->context->device,
+				  &graph->capture->head);
 }
 
 static void enlist(struct philox_graph *graph)
@@ -359,10 +375,9 @@ const char *philox_graph_name(const struct philox_graph *graph)
 	return graph ? graph->name : "";
 }
 
-static enum philox_status try_exec(struct philox_graph *graph,
-				   philox_native_exec exec)
+static enum philox_status take_exec(struct philox_graph *graph,
+				    philox_native_exec exec)
 {
-	philox_native_exec was = graph->exec;
 	enum philox_status status;
 
 	if (graph->ours)
@@ -374,13 +389,13 @@ static enum philox_status try_exec(struct philox_graph *graph,
 		return status_set(PHILOX_ERROR_BUSY,
 				  "'%s' is between prologue and epilogue",
 				  graph->name);
-	graph->exec = exec;
-	if (graph->ahead)
-		status = device_exec_check(graph->context->device, exec);
-	else
-		status = graph_try(graph);
-	if (status != PHILOX_OK)
-		graph->exec = was;
+	context_lock(graph->context);
+	status = graph_refuse(graph->context->graphs, exec, "executable graph");
+	context_unlock(graph->context);
+	if (status == PHILOX_OK)
+		status = try_exec(graph, exec);
+	if (status == PHILOX_OK)
+		graph->exec = exec;
 	return status;
 }
 
@@ -395,7 +410,7 @@ enum philox_status philox_graph_set_exec(struct philox_graph *graph,
 		return context_null(graph->context, "exec");
 	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
-	status = try_exec(graph, exec);
+	status = take_exec(graph, exec);
 	pthread_mutex_unlock(&graph->lock);
 	return graph_report(graph, status, NULL);
 }
@@ -404,14 +419,18 @@ enum philox_status philox_graph_native(const struct philox_graph *graph,
 				       philox_native_graph *native,
 				       philox_native_exec *exec)
 {
+	/* the caller's const is about what it sees; graphs are ours */
+	struct philox_graph *of = (struct philox_graph *)graph;
+
 	if (!graph)
 		return context_null(NULL, "graph");
-	/* the caller's const is about what it sees; graphs are ours */
-	atomic_store(&((struct philox_graph *)graph)->shown, 1);
+	atomic_store(&of->shown, 1);
 	pools_show(graph->pools);
 	if (native)
 		*native = graph->native;
+	pthread_mutex_lock(&of->lock);
 	if (exec)
 		*exec = graph->exec;
+	pthread_mutex_unlock(&of->lock);
 	return PHILOX_OK;
 }

@@ -360,39 +360,16 @@ static enum philox_status try_claims(struct philox_graph *graph,
 
 /* --- message: the states, in the head's parameters ------------------------ */
 
-/* Note [Heads that run ahead] */
-static enum philox_status run_ahead(struct philox_graph *graph,
-				    philox_stream stream,
-				    const struct kernel_call *call)
-{
-	struct philox_device *device = graph->context->device;
-	enum philox_status status =
-		philox_event_wait(device, stream, graph->ran);
-
-	return status == PHILOX_OK ? device_launch(device, stream, call)
-				   : status;
-}
-
-/* Without an event that tells, nothing of the launch may be left. */
-static void note_ran(struct philox_graph *graph, philox_stream stream)
-{
-	struct philox_device *device = graph->context->device;
-	const struct status_message kept = status_kept();
-
-	if (philox_event_record(device, stream, graph->ran) != PHILOX_OK)
-		philox_stream_synchronize(device, stream);
-	status_restore(&kept);
-}
-
 static enum philox_status put_message(struct philox_graph *graph,
 				      philox_stream stream)
 {
-	const struct kernel_call call =
-		head_call(&graph->capture->head, &graph->message);
+	struct philox_device *device = graph->context->device;
+	const struct head *head = &graph->capture->head;
+	const struct kernel_call call = head_call(head, &graph->message);
 
 	if (graph->ahead)
-		return run_ahead(graph, stream, &call);
-	return device_exec_set_kernel(graph->context->device, graph->exec,
+		return head_launch_ahead(device, head, &graph->message, stream);
+	return device_exec_set_kernel(device, graph->exec,
 				      graph->capture->first.node, &call);
 }
 
@@ -554,8 +531,9 @@ static struct launch *epilogue(struct philox_graph *graph,
 	settle(graph, launch, launched);
 	if (launched != PHILOX_OK && graph->capture)
 		withdraw_message(graph, launch->stream);
-	if (graph->ran)
-		note_ran(graph, launch->stream);
+	if (graph->ahead && graph->capture)
+		head_ran_ahead(graph->context->device, &graph->capture->head,
+			       launch->stream);
 	return launch;
 }
 

@@ -55,7 +55,6 @@ struct philox_graph {
 
 	pthread_mutex_t lock;
 	uint64_t sequence; /* of the last message */
-	philox_event ran;  /* ahead: recorded after the last launch */
 	struct head_message message;
 	struct philox_log_entry blame; /* the subject of a refused launch */
 	struct launch *open;           /* between prologue and epilogue */
@@ -74,6 +73,13 @@ enum philox_status graph_begin(struct graph_context *graphs,
 			       struct capture *capture, uint64_t id,
 			       struct philox_graph **out);
 enum philox_status graph_try(struct philox_graph *graph);
+
+/*
+ * graph_refuse() refuses a graph of ours in the place of a native handle, which
+ * it calls by a noun. With the context's lock held.
+ */
+enum philox_status graph_refuse(const struct graph_context *graphs,
+				const void *handle, const char *noun);
 enum philox_status graph_end(struct philox_graph *graph,
 			     enum philox_status status,
 			     struct philox_graph **out);

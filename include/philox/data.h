@@ -166,8 +166,9 @@ PHILOX_API const char *philox_data_name(const struct philox_data *data);
  *            data
  *
  * A new seed of the generator does not reach a mixture that was written before.
- * A kernel needs the sources in memory that it can read: copy the array, and
- * set the copy's address as mixture->sources.
+ * A kernel needs the sources in memory that it can read: copy the array of
+ * mixture->n_sources, and set the copy's address as mixture->sources. A child of
+ * fork() may use a mixture that was written before, with philox_mixture_at().
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
  * Errors:
@@ -204,7 +205,10 @@ PHILOX_API enum philox_status philox_data_position(struct philox_data *data,
  *   PHILOX_ERROR_INVALID      `data` is NULL
  *   PHILOX_ERROR_OVERFLOW     the position is above 2^63
  *   PHILOX_ERROR_UNSUPPORTED  in the eager form of a launch that is verified
- * During capture: legal; it is done once, and not by launches.
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                             this thread records a capture
+ * During capture: not legal on a thread that records a capture which
+ * philox_capture_begin() or a runner began: its launches would not move again.
  * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_data_seek(struct philox_data *data,
@@ -225,7 +229,10 @@ PHILOX_API enum philox_status philox_data_seek(struct philox_data *data,
  *   PHILOX_ERROR_INVALID      `data` is NULL
  *   PHILOX_ERROR_OVERFLOW     the position would be above 2^63
  *   PHILOX_ERROR_UNSUPPORTED  in the eager form of a launch that is verified
- * During capture: legal; it is done once, and not by launches.
+ *   PHILOX_ERROR_CAPTURE_UNSUPPORTED
+ *                             this thread records a capture
+ * During capture: not legal on a thread that records a capture which
+ * philox_capture_begin() or a runner began: its launches would not move again.
  * Threads: any, at any time.
  */
 PHILOX_API enum philox_status philox_data_advance(struct philox_data *data,

@@ -105,9 +105,11 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * Without its native graph, the parameters of a node cannot be updated. So a
  * launch then begins with a kernel on its stream, which fills the graph's
  * cells, and ends with an event there, which the next launch waits for: three
- * calls of the device in place of one. What a launch draws is the same, and one
- * that philox was not told about draws poison, as below. That `exec` is of this
- * capture cannot be checked then.
+ * calls of the device in place of one. What a launch draws is the same. One
+ * that philox was not told about draws poison and is reported, as below; but
+ * `exec` then counts as "another executable graph" there, and a launch that was
+ * put on another stream before an announced one, and has not run by then, as
+ * one that overlaps it. That `exec` is of this capture cannot be checked.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
@@ -121,7 +123,8 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  *   PHILOX_ERROR_STALE       a region was destroyed
  *   PHILOX_ERROR_INVALID     a struct philox_graph in place of a native one;
  *                            the id of a body's capture; on a host device, a
- *                            handle that is not that of a native graph
+ *                            handle that is not that of a native graph, or of
+ *                            an executable graph
  *   those of the device
  * During capture: not legal on a thread that is capturing.
  * Threads: any.
@@ -145,8 +148,9 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
- *   PHILOX_ERROR_INVALID   an argument is NULL; on a host device, a handle that
- *                          is not that of an executable graph
+ *   PHILOX_ERROR_INVALID   an argument is NULL; `exec` is a struct
+ *                          philox_graph; on a host device, a handle that is not
+ *                          that of an executable graph
  *   PHILOX_ERROR_STATE     the graph is the library's own
  *   PHILOX_ERROR_BUSY      it is between prologue and epilogue
  *   those of the device    `exec` is of another capture, as far as can be told
@@ -331,7 +335,9 @@ PHILOX_API enum philox_status philox_graph_launch(
  *   passes     as for philox_graph_launch(); kept until the epilogue
  *   n_passes   philox_graph_pass_count()
  *
- * Checks, reserves and updates the parameters as philox_graph_launch() does.
+ * Checks, reserves and updates the parameters as philox_graph_launch() does; or,
+ * of a graph that was adopted without its native graph, puts a kernel on
+ * `stream`.
  * The caller then launches the executable graph exactly once, on `stream` or on
  * a stream that waits for it, and calls philox_graph_epilogue(). If the graph
  * was adopted without its native graph, `stream` waits for the launch before

@@ -77,7 +77,10 @@ struct philox_mixture_source {
 	uint64_t first;   /* the sum of the quotas of all sources before it */
 };
 
-/* A mixture; its members are nobody's business. */
+/*
+ * A mixture. Who copies its `n_sources` sources, for a kernel, may set the copy's
+ * address; its other members are nobody's business.
+ */
 struct philox_mixture {
 	const struct philox_mixture_source *sources;
 	uint64_t key;
@@ -159,6 +162,7 @@ PHILOX_FN struct philox_permutation philox_mixture_block(
 
 	state.seed = mixture->key;
 	state.offset = mixture->block > 1 ? 4 * block : 0;
+	state.offset |= mixture->poison & 1;
 	return philox_permutation_of(state, mixture->block);
 }
 
@@ -178,6 +182,17 @@ PHILOX_FN struct philox_permutation philox_mixture_order(
 	return philox_permutation_of(state, left < window ? left : window);
 }
 
+/* Return what is read where there is nothing to read. */
+PHILOX_FN struct philox_mixture_sample philox_mixture_nothing(void)
+{
+	struct philox_mixture_sample none;
+
+	none.epoch = none.sample = PHILOX_MIXTURE_NONE;
+	none.source = 0xffffffffu;
+	none.reserved = 0;
+	return none;
+}
+
 /* Return the sample that a draw of a source is. */
 PHILOX_FN struct philox_mixture_sample philox_mixture_draw(
 	const struct philox_mixture *mixture, uint32_t source, uint64_t draw)
@@ -188,6 +203,8 @@ PHILOX_FN struct philox_mixture_sample philox_mixture_draw(
 	struct philox_permutation order;
 	uint64_t place = draw % of->samples;
 
+	if (mixture->poison)
+		return philox_mixture_nothing();
 	made.epoch = draw / of->samples;
 	made.sample = place;
 	made.source = source;
@@ -208,7 +225,7 @@ PHILOX_FN struct philox_mixture_sample philox_mixture_draw(
  *
  *   mixture    the mixture
  *   order      that of the block, of philox_mixture_block()
- *   position   the position, below 2^63
+ *   position   the position; from 2^63 on nothing is read
  */
 PHILOX_FN struct philox_mixture_sample philox_mixture_in_block(
 	const struct philox_mixture *mixture,
@@ -216,9 +233,13 @@ PHILOX_FN struct philox_mixture_sample philox_mixture_in_block(
 {
 	uint64_t block = position / mixture->block;
 	uint64_t place = philox_permuted(order, position % mixture->block);
-	uint32_t source = philox_mixture_source_at(mixture, place);
-	const struct philox_mixture_source *of = mixture->sources + source;
+	const struct philox_mixture_source *of = mixture->sources;
+	uint32_t source;
 
+	if (mixture->poison || position >> 63)
+		return philox_mixture_nothing();
+	source = philox_mixture_source_at(mixture, place);
+	of += source;
 	return philox_mixture_draw(mixture, source,
 				   block * of->quota + (place - of->first));
 }
@@ -232,15 +253,9 @@ PHILOX_FN struct philox_mixture_sample philox_mixture_in_block(
 PHILOX_FN struct philox_mixture_sample philox_mixture_at(
 	const struct philox_mixture *mixture, uint64_t position)
 {
-	struct philox_mixture_sample none;
-	struct philox_permutation order;
+	struct philox_permutation order =
+		philox_mixture_block(mixture, position / mixture->block);
 
-	none.epoch = none.sample = PHILOX_MIXTURE_NONE;
-	none.source = 0xffffffffu;
-	none.reserved = 0;
-	if (mixture->poison || position >> 63)
-		return none;
-	order = philox_mixture_block(mixture, position / mixture->block);
 	return philox_mixture_in_block(mixture, &order, position);
 }
 

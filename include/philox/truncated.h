@@ -223,8 +223,10 @@ PHILOX_FN struct philox_long philox_long_exp(struct philox_long x)
 }
 
 /*
- * Return the standard normal distribution's mass between 0 and x >= 0, within
- * 2^-98 of it. From x = 12 on it is 1/2 (Q(12) is 2^-108.8).
+ * Return the mass between 0 and x >= 0 of the standard normal distribution.
+ *
+ * The error is at most 2^-98 of it. From x = 12 on it is 1/2 (Q(12) is
+ * 2^-108.8).
  *
  * It is phi(x) x (1 + x^2/3 (1 + x^2/5 (1 + ...))): Abramowitz and Stegun,
  * 26.2.11.
@@ -395,7 +397,7 @@ struct philox_truncated {
 	double low, high; /* what results are kept within */
 	/* where 0 is inside: the masses between alpha and 0, and 0 and beta */
 	struct philox_long below, above;
-	double side;  /* 0: 0 is inside; 1: it is not above alpha; -1: mirrored */
+	double side;  /* 0: 0 is inside; 1: it is below; -1: mirrored */
 	double base;  /* the end that is nearer to 0, as a magnitude; or 0 */
 	double mills; /* R(base) */
 	double mass;  /* 1 - Q(other end) / Q(base), and */

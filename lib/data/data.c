@@ -32,6 +32,27 @@ static enum philox_status check_trial(const struct philox_data *data,
 	return trial ? trial_refuse(trial, what) : PHILOX_OK;
 }
 
+/* Nor one that a launch of a capture of this thread was to repeat. */
+static enum philox_status check_move(const struct philox_data *data,
+				     const char *what)
+{
+	struct philox_context *context = data->context;
+	enum philox_status status = check_trial(data, what);
+	uint64_t id;
+
+	if (status != PHILOX_OK)
+		return status;
+	context_lock(context);
+	id = context->hooks->here(context);
+	context_unlock(context);
+	return id ? status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			       "this thread records capture %" PRIu64
+			       ", whose launches would not move them again: "
+			       "move data between launches",
+			       id)
+		  : PHILOX_OK;
+}
+
 /* --- events --------------------------------------------------------------- */
 
 static void write_event(const struct philox_data *data, const char *event)
@@ -300,7 +321,7 @@ enum philox_status philox_data_seek(struct philox_data *data, uint64_t position)
 	if (!data)
 		return context_null(NULL, "data");
 	NEED_PROCESS(data->context);
-	status = check_trial(data, "the position of data is set");
+	status = check_move(data, "the position of data is set");
 	if (status == PHILOX_OK && position > DATA_POSITION_MAX)
 		status = status_set(PHILOX_ERROR_OVERFLOW,
 				    "position %" PRIu64 " is above 2^63",
@@ -338,7 +359,7 @@ enum philox_status philox_data_advance(struct philox_data *data, uint64_t count,
 	if (!data)
 		return context_null(NULL, "data");
 	NEED_PROCESS(data->context);
-	status = check_trial(data, "data are advanced");
+	status = check_move(data, "data are advanced");
 	if (status == PHILOX_OK) {
 		context_lock(data->context);
 		status = advance(data, count, before);

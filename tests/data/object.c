@@ -155,6 +155,26 @@ PROMISE(data, a_new_seed_begins_data_again)
 	OK(philox_data_destroy(data));
 }
 
+PROMISE(data, does_not_move_while_its_thread_records)
+{
+	struct philox_data *data = make(f, "train");
+	struct philox_graph *graph;
+	uint64_t position;
+
+	OK(philox_data_advance(data, 40, NULL));
+	OK(philox_capture_begin(f->context, f->stream));
+	FAILS(philox_data_advance(data, 1, NULL),
+	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+	NAMES("move data between launches");
+	FAILS(philox_data_seek(data, 0), PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+	OK(philox_data_position(data, &position));
+	cr_assert_eq(position, 40);
+	OK(philox_capture_end(f->context, f->stream, &graph));
+	OK(philox_data_seek(data, 7));
+	OK(philox_graph_destroy(graph));
+	OK(philox_data_destroy(data));
+}
+
 PROMISE(data, names_have_orders_of_their_own)
 {
 	struct philox_data *one = make(f, "one"), *other = make(f, "other");

@@ -259,6 +259,7 @@ Test(data_order, poison_gives_all_ones)
 {
 	struct run run;
 	struct philox_mixture_sample first;
+	struct philox_permutation order;
 
 	open_run(&run, 3);
 	first = philox_mixture_at(&run.mixture, 0);
@@ -266,6 +267,11 @@ Test(data_order, poison_gives_all_ones)
 		(struct philox_state){run.state.seed, PHILOX_POISON_OFFSET},
 		run.made, run.n);
 	cr_assert(is_none(philox_mixture_at(&run.mixture, 0)));
+	order = philox_mixture_block(&run.mixture, 1);
+	cr_assert_eq(philox_permuted(&order, 0), UINT64_MAX);
+	cr_assert(is_none(philox_mixture_in_block(&run.mixture, &order,
+						  run.mixture.block)));
+	cr_assert(is_none(philox_mixture_draw(&run.mixture, 0, 0)));
 	cr_assert_eq(philox_mixture_find(&run.mixture, &first),
 		     PHILOX_MIXTURE_NONE);
 }

@@ -142,10 +142,12 @@
  *                     Passes, by their number in the capture, from 0. A backward
  *                     repeats another one, or is named at launch.
  *  step draw P op O named NAME call C [iteration I] draws DIST of DTYPE first F
- *      count N [rows R stride S] with HEX and HEX [layout L]
+ *      count N [rows R stride S] with HEX and HEX [low HEX] [high HEX]
+ *      [layout L]
  *                     A fill of a pass: the bits of its parameters in the order
- *                     of struct philox_fill_desc, doubles or integers. Iteration
- *                     2^32 - 1 is told by a word.
+ *                     of struct philox_fill_desc, doubles or integers; the third
+ *                     and the fourth if there are any. Iteration 2^32 - 1 is
+ *                     told by a word.
  *  step cell P op O named NAME call C [iteration I]
  *  step states P [iteration I]
  *                     States that were handed out.

@@ -538,6 +538,7 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[43] = philox_exponential_small(w[21] & 255, w[22]);
 	out[44] = philox_gumbel_of_exponential(x[45]);
 	out[45] = philox_f32_from_bits(philox_sample_order(x[46], 0) >> 32);
+	out[46] = philox_f32_of(philox_f64_of(x[47]));
 }
 extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 				 uint64_t t, struct philox_f32x4 *four,
