@@ -206,11 +206,11 @@ enum philox_status depend_on(struct philox_device *device,
  * node of a clone is not valid for it, and an update of the whole graph at each
  * launch would cost as many nodes as it has. So its head keeps number 0 for
  * good, and a launch runs another head before the graph, on the launch's
- * stream, with the message. That one fills the cells, as a head in a graph does,
- * and tells the open control block, once it has taken its message, where the
- * sealed one is. A head of number 0 that finds this looks there. A second number
- * for each part says which message the graph's head found last. If there is a
- * newer one the cells have been filled for this launch, and it leaves them
+ * stream, with the message. That one fills the cells, as a head in a graph
+ * does, and tells the open control block, once it has taken its message, where
+ * the sealed one is. A head of number 0 that finds this looks there. A second
+ * number for each part says which message the graph's head found last. If there
+ * is a newer one the cells have been filled for this launch, and it leaves them
  * alone; if not, nobody has announced the launch, and it writes poison.
  *
  * What fills the cells is now not in the graph, whose launches CUDA orders. So

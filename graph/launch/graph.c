@@ -395,7 +395,7 @@ static enum philox_status take_exec(struct philox_graph *graph,
 	if (status == PHILOX_OK)
 		status = try_exec(graph, exec);
 	if (status == PHILOX_OK)
-		graph->exec = exec;
+		__atomic_store_n(&graph->exec, exec, __ATOMIC_RELEASE);
 	return status;
 }
 
@@ -428,9 +428,7 @@ enum philox_status philox_graph_native(const struct philox_graph *graph,
 	pools_show(graph->pools);
 	if (native)
 		*native = graph->native;
-	pthread_mutex_lock(&of->lock);
-	if (exec)
-		*exec = graph->exec;
-	pthread_mutex_unlock(&of->lock);
+	if (exec) /* without a lock, which a child of fork() might not get */
+		*exec = __atomic_load_n(&of->exec, __ATOMIC_ACQUIRE);
 	return PHILOX_OK;
 }

@@ -207,10 +207,11 @@ PHILOX_API enum philox_status philox_context_check(
 struct philox_generator;
 
 enum philox_generator_flags {
-	/* Ranks of a mesh seed and move it each for itself, for example for the
-	 * order in which a rank reads its data. So its state is not compared
-	 * between ranks (philox_context_agree(), philox_mesh_seal()), only that
-	 * they all have it and this flag. No number depends on the flag. */
+	/* Ranks of a mesh seed and move it each for itself. So its state is not
+	 * compared between ranks (philox_context_agree(), philox_mesh_seal()),
+	 * only that they all have it and this flag. No number depends on the
+	 * flag. Data (philox/data.h), which all ranks read in one order, do not
+	 * take such a generator. */
 	PHILOX_GENERATOR_DIFFERS = 1
 };
 
@@ -267,9 +268,9 @@ PHILOX_API enum philox_status philox_generator_create_flags(
  * Returns PHILOX_OK, or an error; then the generator is as it was.
  * Errors:
  *   PHILOX_ERROR_INVALID   NULL, or the default generator
- *   PHILOX_ERROR_BUSY      regions, unclaimed ones too (philox/save.h), or
- *                          tables of rows use it, or a captured graph reads its
- *                          state
+ *   PHILOX_ERROR_BUSY      regions, unclaimed ones too (philox/save.h), tables
+ *                          of rows or data use it, or a captured graph reads
+ *                          its state
  * During capture: legal.
  * Threads: any.
  */
@@ -296,9 +297,10 @@ PHILOX_API struct philox_generator *philox_context_generator(
  *   seed       any
  *
  * Its regions derive their seeds again and begin at offset 0, so the same seed
- * gives the same run. Pending tickets keep their numbers. Captured graphs
- * follow at their next launch. Tables of rows, which are on the device, keep
- * their states until philox_rows_restart().
+ * gives the same run. Its data (philox/data.h) get another order, and begin at
+ * position 0. Pending tickets keep their numbers. Captured graphs follow at
+ * their next launch. Tables of rows, which are on the device, keep their states
+ * until philox_rows_restart().
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
@@ -434,8 +436,9 @@ PHILOX_API enum philox_status philox_generator_advance(
  *   index      of the replica or worker
  *
  * It gives each replica numbers of its own from one seed, in all regions of the
- * generator; philox/mesh.h does so for some regions only. Regions restart as
- * with philox_generator_seed(). Folding twice differs from folding once.
+ * generator; philox/mesh.h does so for some regions only. Regions and data
+ * restart as with philox_generator_seed(). Folding twice differs from folding
+ * once.
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:

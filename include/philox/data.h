@@ -167,8 +167,9 @@ PHILOX_API const char *philox_data_name(const struct philox_data *data);
  *
  * A new seed of the generator does not reach a mixture that was written before.
  * A kernel needs the sources in memory that it can read: copy the array of
- * mixture->n_sources, and set the copy's address as mixture->sources. A child of
- * fork() may use a mixture that was written before, with philox_mixture_at().
+ * mixture->n_sources, and set the copy's address as mixture->sources. A child
+ * of fork() may use a mixture that was written before, with
+ * philox_mixture_at().
  *
  * Returns PHILOX_OK, or an error; then nothing is written.
  * Errors:

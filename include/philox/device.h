@@ -42,8 +42,8 @@
  *
  * After fork() the child cannot use a device that was opened before: its
  * streams have no threads in the child, and CUDA does not work there. Calls on
- * the device, and on contexts, regions, passes, tables and graphs made on it,
- * give PHILOX_ERROR_STATE and change nothing. They never wait, whatever the
+ * the device, and on contexts, regions, passes, tables, data and graphs made on
+ * it, give PHILOX_ERROR_STATE and change nothing. They never wait, whatever the
  * parent's other threads were doing. So do philox_context_destroy() and
  * philox_device_close(): what the objects hold is freed when the child ends, by
  * exit(), _exit() or exec. philox_region_cell_count() is 0 there and

@@ -335,9 +335,9 @@ PHILOX_API enum philox_status philox_graph_launch(
  *   passes     as for philox_graph_launch(); kept until the epilogue
  *   n_passes   philox_graph_pass_count()
  *
- * Checks, reserves and updates the parameters as philox_graph_launch() does; or,
- * of a graph that was adopted without its native graph, puts a kernel on
- * `stream`.
+ * Checks, reserves and updates the parameters as philox_graph_launch() does.
+ * Of a graph that was adopted without its native graph it puts a kernel on
+ * `stream` instead.
  * The caller then launches the executable graph exactly once, on `stream` or on
  * a stream that waits for it, and calls philox_graph_epilogue(). If the graph
  * was adopted without its native graph, `stream` waits for the launch before
@@ -428,8 +428,8 @@ PHILOX_API const char *philox_graph_name(const struct philox_graph *graph);
  * Write the native handles of a graph.
  *
  *   graph      the graph
- *   native     written: the native graph, which keeps its owner; NULL is
- *              allowed
+ *   native     written: the native graph, which keeps its owner; NULL if the
+ *              graph was adopted without; NULL is allowed
  *   exec       written: the executable graph; likewise
  *
  * Returns PHILOX_OK, or an error; then nothing is written.

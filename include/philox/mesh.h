@@ -427,7 +427,9 @@ PHILOX_API enum philox_status philox_shard_index(
  *    forward, and its tickets with their states and open passes,
  *  - unless the axis has PHILOX_AXIS_STAGES: the same tables of rows, with the
  *    same size and generator. The states of rows, which only the device knows,
- *    are not compared.
+ *    are not compared,
+ *  - unless the axis has PHILOX_AXIS_STAGES: the same data (philox/data.h),
+ *    with the same generator, order and position.
  *
  * What must agree between any two ranks follows, axis by axis. Destroyed
  * regions, the order in which things were made, how many tickets a region has
@@ -656,10 +658,11 @@ PHILOX_API enum philox_status philox_context_agree(
  * continue after the highest offset and serial that any text knows. On the same
  * mesh these are the names of the own text.
  *
- * Generators must agree in all texts. So must tables of rows, row by row, in
- * all texts that have them: PHILOX_ERROR_MISMATCH names the first table and
- * row. On the same mesh each rank has the generators and tables of its own
- * text, and they are compared only if other texts are read.
+ * Generators must agree in all texts. So must tables of rows, row by row, and
+ * data, with their positions, in all texts that have them:
+ * PHILOX_ERROR_MISMATCH names the first table and row, or the data. On the same
+ * mesh each rank has the generators, tables and data of its own text, and they
+ * are compared only if other texts are read.
  *
  * A generator that differs between ranks goes on with each rank's own state on
  * the same mesh. On another mesh all ranks have the highest offset of all
@@ -700,12 +703,13 @@ PHILOX_API enum philox_status philox_context_save_rank(
  * It also finds texts of different steps. In all texts that have it alive, a
  * region that is shared along all axes must have the same next forward, its
  * offset and serial. And a generator must have the same offset, unless it
- * differs between ranks (PHILOX_GENERATOR_DIFFERS). Exceptions are ranks that
- * an axis with PHILOX_AXIS_STAGES separates, and generators of other seeds,
- * with their regions. Regions that differ along an axis, tickets and tables of
- * rows are not compared. So two saves are taken for one set if no shared region
- * began a forward between them, and no generator moved: if there were only
- * backwards between them, for example, or samples drawn with rows of tables.
+ * differs between ranks (PHILOX_GENERATOR_DIFFERS), and data the same position.
+ * Exceptions are ranks that an axis with PHILOX_AXIS_STAGES separates, and
+ * generators of other seeds, with their regions. Regions that differ along an
+ * axis, tickets and tables of rows are not compared. So two saves are taken for
+ * one set if no shared region began a forward between them, and neither a
+ * generator nor data moved: if there were only backwards between them, for
+ * example, or samples drawn with rows of tables.
  *
  * Returns PHILOX_OK, or an error; then no manifest is written.
  * Errors: the message names the file, or both.

@@ -78,8 +78,8 @@ struct philox_mixture_source {
 };
 
 /*
- * A mixture. Who copies its `n_sources` sources, for a kernel, may set the copy's
- * address; its other members are nobody's business.
+ * A mixture. Who copies its `n_sources` sources, for a kernel, may set the
+ * copy's address; its other members are nobody's business.
  */
 struct philox_mixture {
 	const struct philox_mixture_source *sources;

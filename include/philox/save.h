@@ -94,8 +94,9 @@ PHILOX_API enum philox_status philox_context_save_text(
  * each with the same generator, flags, axes along which it differs and
  * operators (name, calls, advance), and with `pending` large enough for the
  * tickets of the text. It must have the same tables of rows, each with the same
- * generator and count. The order in which regions and tables were created does
- * not matter. philox_context_load_ranks() (philox/mesh.h) loads the texts of
+ * generator and count, and the same data (philox/data.h), each with the same
+ * generator and order. When regions, tables and data were created does not
+ * matter. philox_context_load_ranks() (philox/mesh.h) loads the texts of
  * another mesh.
  *
  * A generator keeps the flag that it was created with, whatever the text says,
@@ -214,8 +215,8 @@ enum philox_load_flags {
  * or has destroyed. It is unclaimed then. If philox_region_create() makes a
  * region of its name, that is the saved one: it has the state and the serial of
  * its next forward, and all its tickets are pending. A region of the context
- * that the text does not have stays a difference, and so do generators and
- * tables of rows that either of them lacks.
+ * that the text does not have stays a difference, and so do generators, tables
+ * of rows and data that either of them lacks.
  *
  * A region claims its name only with the generator, flags, axes along which it
  * differs and operators that the text has, and with `pending` large enough for
@@ -330,8 +331,9 @@ PHILOX_API enum philox_status philox_region_tickets(
  * covers the generators in order of creation. It covers the regions with their
  * operators and with the state and serial of their next forward, including
  * destroyed names under which anything was issued. It covers every ticket and
- * open pass with its state, and the name, generator and size of every table of
- * rows. A context that was loaded has the digest of the one that was saved.
+ * open pass with its state, the name, generator and size of every table of
+ * rows, and the name, order and position of all data. A context that was loaded
+ * has the digest of the one that was saved.
  *
  * It does not cover the contents of the rows, which only the device knows:
  * compare the states of rows with philox_rows_get(). Nor does it cover the

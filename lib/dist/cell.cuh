@@ -12,10 +12,11 @@
 
 /*
  * The state that an argument of a kernel refers to; all threads of a block come
- * here, once. They read the copy as they would the cell: of a plain read, or of a
- * copy for each lane, nvcc makes slower loops.
+ * here, once. They read the copy as they would the cell: of a plain read, or of
+ * a copy for each lane, nvcc makes slower loops.
  */
-static __device__ __forceinline__ philox_state block_state(const philox_rng &rng)
+static __device__ __forceinline__ philox_state
+block_state(const philox_rng &rng)
 {
 	__shared__ philox_state copy;
 

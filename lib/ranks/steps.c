@@ -109,8 +109,8 @@ static enum philox_status keep_step(struct steps *steps,
 
 	if (!kept || !map_reserve(&steps->numbers, steps->n + 1))
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the steps of %zu regions and "
-				  "generators",
+				  "no memory for the steps of %zu regions, "
+				  "generators and data",
 				  steps->n + 1);
 	*kept = *step;
 	steps->n++;

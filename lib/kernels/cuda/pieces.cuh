@@ -1,10 +1,10 @@
 /*
  * lib/kernels/cuda/pieces.cuh - many arrays that are copied, or compared
  *
- * A warp does a piece of an array at a time (lib/device/kernels.h). It loads all
- * words of it before it uses them, which hides the latency of the loads. The
- * bytes at the ends of an array belong to its first piece: a lane has one of
- * each end at most. Results do not depend on the grid.
+ * A warp does a piece of an array at a time (lib/device/kernels.h). It loads
+ * all words of it before it uses them, which hides the latency of the loads.
+ * The bytes at the ends of an array belong to its first piece: a lane has one
+ * of each end at most. Results do not depend on the grid.
  */
 #ifndef LIB_KERNELS_CUDA_PIECES_CUH
 #define LIB_KERNELS_CUDA_PIECES_CUH

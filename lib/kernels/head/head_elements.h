@@ -34,7 +34,7 @@ PHILOX_FN struct head_cells head_find_cells(const struct head_args *args)
 	return cells;
 }
 
-/* head_number() returns the number of the last message that a part has taken. */
+/* head_number() returns the number of the last message that a part took. */
 PHILOX_FN uint64_t *head_number(const struct head_cells *cells, uint64_t part)
 {
 	const void *numbers;
@@ -54,9 +54,9 @@ PHILOX_FN uint64_t *head_ran(const struct head_cells *cells, uint64_t part)
 }
 
 /*
- * head_takes() tells whether the message is new, that is, announced. Number 0 is
- * not, and comes with an open control block, which has no numbers of parts; but
- * a head that follows one that ran ahead takes the number which that has left.
+ * head_takes() tells whether the message is new, that is, announced. Number 0
+ * is not, and comes with an open control block, which has no numbers of parts;
+ * but a head that follows one that ran ahead takes the number which that left.
  */
 PHILOX_FN int head_takes(const struct head_args *args,
 			 const struct head_cells *cells, uint64_t part)

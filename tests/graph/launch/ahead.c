@@ -1,6 +1,6 @@
 /*
- * tests/graph/launch/ahead.c - adopted graphs whose native graph is gone, beside
- * the same graphs with it
+ * tests/graph/launch/ahead.c - adopted graphs whose native graph is gone,
+ * beside the same graphs with it
  *
  * See Note [Heads that run ahead] in graph/capture/capture.h, and
  * tools/contract/graph/templates.c.
@@ -219,10 +219,13 @@ PROMISE(ahead, kernels_of_a_failed_launch_keep_their_memory)
 		OK(philox_graph_adopt(next.context, id, next.native, next.exec,
 				      &next.graph));
 	}
+	launch(f, &next);
+	OK(philox_stream_synchronize(f->device, f->stream));
 	__atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
 	OK(philox_stream_synchronize(f->device, f->side));
 	launch(f, &next);
-	is_poison(f, &next);
+	OK(philox_stream_synchronize(f->device, f->stream));
+	OK(philox_context_check(next.context, NULL));
 	close_world(f, &next);
 }
 

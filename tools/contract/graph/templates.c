@@ -5,7 +5,7 @@
 #include <string.h>
 #include "tools/contract/graph/graph.h"
 
-/* A capture of one forward that draws at rig->at.out, and what is made of it. */
+/* A capture of a forward that draws at rig->at.out, and what is made of it. */
 struct adoption {
 	uint64_t id;
 	philox_native_graph native;
