@@ -5,7 +5,7 @@ check.py --library LIBPHILOX.SO [--values N] [--fractions N] [--entries N]
 
   --values     of all kinds, dtypes and shapes, by law.py
   --fractions  also by the page's own functions, with exact arithmetic
-  --entries    tokens and drafts, and shards, regions and rows, N of each
+  --entries    tokens and drafts, shards, regions and rows, and data, N of each
   --words      functions of one word: N chunks of 2^16 words, and some more
   --all-words  one of them, or "all", for all 2^32 words; what is done is in a
                file of FOLDER/law, and not done again
@@ -20,15 +20,21 @@ import numpy as np
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                              "compare"))
 import keys  # noqa: E402
+import mixtures  # noqa: E402
 import samples  # noqa: E402
 import values  # noqa: E402
 import words  # noqa: E402
 from library import Library  # noqa: E402
 
 
-def of_words(args, rng):
+def folder_of(args):
     folder = os.path.join(args.build, "law")
     os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def of_words(args, rng):
+    folder = folder_of(args)
     built = words.built(folder)
     if not args.all_words:
         return words.check(built, rng, args.words)
@@ -47,8 +53,10 @@ def compared(args):
     if args.fractions and not wrong:
         wrong = values.fractions(library, rng, args.fractions)
     if args.entries and not wrong:
+        calls = words.built(folder_of(args), "calls")
         wrong = (keys.check(library, rng, args.entries) or
-                 samples.check(library, rng, args.entries))
+                 samples.check(library, rng, args.entries) or
+                 mixtures.check(calls, library, rng, args.entries))
     if (args.words or args.all_words) and not wrong:
         wrong = of_words(args, rng)
     return wrong

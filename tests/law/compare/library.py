@@ -10,7 +10,8 @@ from law import SIZES
 
 DISTS = {name: i for i, name in enumerate((
     "bits", "uniform", "normal", "bernoulli", "dropout", "log-normal",
-    "exponential", "gumbel", "integers", "round"))}
+    "exponential", "gumbel", "integers", "round", "signs", "permutation",
+    "truncated-normal"))}
 DTYPES = {name: i for i, name in enumerate((
     "u32", "u64", "f32", "bf16", "f16", "f64", "i32", "i64"))}
 CUTS = {name: i for i, name in enumerate((
@@ -36,7 +37,7 @@ def struct(name, text):
 State = struct("State", "U:seed U:offset")
 Fill = struct(
     "Fill", "z:size u:dist u:dtype U:first U:count U:rows U:row_stride p:out "
-    "p:in_ d:p d:low d:high d:mean d:std d:rate U:from_ U:to p:layout")
+    "p:in_ d:p d:low d:high d:mean d:std d:rate U:from_ U:to p:layout U:n")
 Dim = struct("Dim", "U:extent u:cut u:parts u:part u:reserved U:block "
              "p:bounds")
 Span = struct("Span", "U:first U:count U:rows U:row_stride")
@@ -64,6 +65,13 @@ Axis = struct("Axis", "s:name u:n_ranks u:coordinate u:flags u:reserved")
 Op = struct("Op", "s:name u:calls U:advance")
 Region = struct("Region", "z:size s:name p:ops z:n_ops z:op_size p:generator "
                 "u:pending u:flags p:differs z:n_differs")
+Source = struct("Source", "U:samples U:weight U:window")
+Data = struct("Data", "z:size s:name p:sources z:n_sources z:source_size "
+              "U:block p:generator")
+DataSample = struct("DataSample", "U:epoch U:sample u:source u:reserved")
+MixtureSource = struct("MixtureSource", "U:samples U:window U:quota U:first")
+Mixture = struct("Mixture", "p:sources U:key U:block U:poison u:n_sources "
+                 "u:reserved")
 
 
 class Shard(Structure):
@@ -107,8 +115,10 @@ class Library:
         names = {"uniform": ("low", "high"), "normal": ("mean", "std"),
                  "log-normal": ("mean", "std"), "exponential": ("rate",),
                  "integers": ("from_", "to"), "bernoulli": ("p",),
-                 "dropout": ("p",)}.get(kind, ())
-        for name, value in zip(names, (a, b)):
+                 "dropout": ("p",), "permutation": ("n",),
+                 "truncated-normal": ("mean", "std", "low", "high")}.get(
+                     kind, ())
+        for name, value in zip(names, a if isinstance(a, tuple) else (a, b)):
             whole = name in ("from_", "to")
             setattr(f, name, value % 2**64 if whole else value)
         return f

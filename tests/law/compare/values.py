@@ -8,6 +8,7 @@ import numpy as np
 
 import arith
 import law
+import fills
 import page
 from arith import F32, F64, U64
 
@@ -17,9 +18,10 @@ KINDS = (
     [("integers", dtype) for dtype in ("u32", "u64", "i32", "i64")] +
     [(kind, dtype) for dtype in REALS for kind in (
         "uniform", "normal", "log-normal", "exponential", "gumbel",
-        "bernoulli", "dropout")])
+        "bernoulli", "dropout")] + fills.KINDS)
 # log-normals, exponentials and Gumbel numbers of f64 take a microsecond each
-SHARES = {kind: 0.1 if kind[1] == "f64" else 1 for kind in KINDS}
+SHARES = {kind: 0.1 if kind[1] == "f64" else fills.SHARES.get(kind[0], 1)
+          for kind in KINDS}
 LARGEST_STATE = 2**64 - 4
 
 
@@ -42,7 +44,7 @@ def any_state(rng):
 
 def any_span(rng, n):
     """Of up to n elements: a row, or rows that may be longer apart."""
-    rows = 1 if rng.integers(2) else int(rng.integers(1, 40))
+    rows = 1 if rng.integers(2) else int(rng.integers(1, min(40, n + 1)))
     count = int(rng.integers(1, n // rows + 1))
     stride = count + int(rng.integers(0, 9)) * int(rng.integers(0, 1000))
     room = 2**64 - (rows - 1) * stride - count
@@ -50,6 +52,13 @@ def any_span(rng, n):
     if rng.integers(3) == 0:
         first = int(rng.integers(0, 100))
     return first, count, rows, stride
+
+
+def span_and_parameters(rng, kind, dtype, n):
+    if kind in fills.SHARES:
+        span = any_span(rng, min(n, fills.MOST[kind]))
+        return fills.span_and_parameters(rng, kind, dtype, span)
+    return any_span(rng, n), *parameters(rng, kind, dtype)
 
 
 def decimal(rng, low, high):
@@ -111,6 +120,8 @@ def widened(bits, dtype):
 
 
 def of_law(kind, dtype, state, e, a, b, values):
+    if kind in fills.SHARES:
+        return fills.of_law(kind, dtype, state, e, a)
     if kind not in ("dropout", "round"):
         return law.fill(kind, dtype, state, e, a, b)
     if state[1] % 2:
@@ -133,8 +144,7 @@ def case(library, rng, kind, dtype, n):
     state = any_state(rng)
     if rng.integers(60) == 0:
         state = state[0], 2**64 - 1
-    span = any_span(rng, n)
-    a, b = parameters(rng, kind, dtype)
+    span, a, b = span_and_parameters(rng, kind, dtype, n)
     count, values = span[1] * span[2], None
     if kind in ("dropout", "round"):
         values = any_values(rng, "f32" if kind == "round" else dtype, count)
@@ -173,6 +183,8 @@ def of_page(p, kind, dtype, state, e, a, b, x):
     real = p.f64 if is64 else p.f32
     tail = "_64" if is64 else ""
     named = vars(p)
+    if kind in fills.SHARES:
+        return fills.of_page(p, kind, dtype, state, e, a)
     if kind == "bits":
         return (p.word64 if dtype == "u64" else p.word)(state, e)
     if kind == "integers":
@@ -241,15 +253,13 @@ def fractions(library, rng, n):
     p, done = page.load(), 0
     while done < n:
         kind, dtype = pick(rng, KINDS)
-        state, count = any_state(rng), int(rng.integers(1, 9))
-        first = min(any_u64(rng), 2**64 - 8)
-        a, b = parameters(rng, kind, dtype)
-        x = None
+        state, x = any_state(rng), None
+        span, a, b = span_and_parameters(rng, kind, dtype, 8)
+        count = span[1] * span[2]
         if kind in ("dropout", "round"):
             x = any_values(rng, "f32" if kind == "round" else dtype, count)
-        theirs = library.fill(kind, dtype, state, (first, count, 1, count), a,
-                              b, x)
-        e = law.elements(first, count)
+        theirs = library.fill(kind, dtype, state, span, a, b, x)
+        e = law.elements(*span)
         ours = of_law(kind, dtype, state, e, a, b, x)
         for i in range(count):
             slow = of_page(p, kind, dtype, state, int(e[i]), a, b,

@@ -68,13 +68,14 @@ FUNCTIONS = {
 }
 
 
-def built(folder):
-    """The library of words.c, made by $CC."""
-    path = os.path.join(folder, "words.so")
+def built(folder, name="words"):
+    """The library of words.c, or another file of C, made by $CC."""
+    path = os.path.join(folder, name + ".so")
     flags = os.environ.get("WORDS_CFLAGS", "-O2 -march=native").split()
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", *flags, "-shared",
                     "-fPIC", "-I", os.path.join(TREE, "include"), "-o", path,
-                    os.path.join(TREE, "tests/law/compare/words.c"), "-lm"],
+                    os.path.join(TREE, "tests/law/compare", name + ".c"),
+                    "-lm"],
                    check=True)
     return ctypes.CDLL(path)
 

@@ -14,7 +14,8 @@ python=${PHILOX_PYTHON:-python3}
 is_short()
 {
 	lines=$(cat tests/law/page.py tests/law/arith.py tests/law/law.py \
-		tests/law/tokens.py | wc -l)
+		tests/law/tokens.py tests/law/truncated.py tests/law/orders.py \
+		tests/law/formats.py | wc -l)
 	echo "$lines lines"
 	[ "$lines" -gt 0 ] && [ "$lines" -le 1500 ]
 }

@@ -1,0 +1,156 @@
+"""Truncated normal numbers, orders and signs: their fills, and what the page's
+functions give. values.py compares them as all others."""
+
+from math import inf, nextafter
+
+import numpy as np
+
+import formats
+import law
+import orders
+import truncated
+from arith import U64
+
+NORMAL, ORDER, SIGNS = "truncated-normal", "permutation", "signs"
+KINDS = ([(NORMAL, dtype) for dtype in ("f32", "bf16", "f16")] +
+         [(ORDER, dtype) for dtype in ("u32", "u64", "i32", "i64")] +
+         [(SIGNS, dtype) for dtype in ("f32", "bf16", "f16", "u32")])
+SHARES = {NORMAL: 0.3, ORDER: 0.3, SIGNS: 1}
+MOST = {NORMAL: 80, ORDER: 200, SIGNS: 2**15}   # of a fill: many parameters
+LARGEST = {"u32": 2**32, "i32": 2**31, "u64": 2**63, "i64": 2**63}
+
+
+def any_power(rng, least, most):
+    """A number above 0, of any size between powers of 10."""
+    return 10.0**float(rng.uniform(least, most))
+
+
+def standard_interval(rng):
+    """Low and high of a standard normal number."""
+    shape = int(rng.integers(6))
+    if shape == 0:                          # 0 inside
+        return -any_power(rng, -3, 1), any_power(rng, -3, 1)
+    if shape == 1:                          # 0 inside, or at an end, any sizes
+        low, high = (any_power(rng, -300, 300) * int(rng.integers(2))
+                     for _ in range(2))
+        return -low, high
+    low = float(rng.standard_normal()) * 3
+    if shape == 2:                          # far out
+        low = any_power(rng, 0, 20)
+    if shape == 3:                          # close to 0, or very far
+        low = any_power(rng, -300, 300)
+    width = any_power(rng, -18, 3) * (abs(low) if rng.integers(2) else 1)
+    low, high = low, low + width
+    return (low, high) if rng.integers(2) else (-high, -low)
+
+
+def any_interval(rng):
+    low, high = standard_interval(rng)
+    mean, std = 0.0, 1.0
+    if rng.integers(2):
+        mean = float(rng.standard_normal()) * any_power(rng, -6, 4)
+        std = any_power(rng, -6, 3)
+    if rng.integers(12) == 0:
+        std = any_power(rng, -307, 300)
+    low, high = (min(max(mean + std * x, -1.7e308), 1.7e308)
+                 for x in (low, high))
+    if rng.integers(8) == 0:                # next to 0, of both signs
+        low, high = (float(rng.integers(-9, 9)) * 2.0**-150 + x
+                     for x in (-2.0**-150, 2.0**-151))
+    if rng.integers(8) == 0:                # a few numbers of f64
+        high = low
+        for _ in range(int(rng.integers(1, 5))):
+            high = nextafter(high, inf)
+    return mean, std, low, high
+
+
+def any_truncation(rng, dtype):
+    while True:
+        mean, std, low, high = any_interval(rng)
+        if low < high and law.around(low, dtype)[0] <= high:
+            return mean, std, low, high
+
+
+def any_count(rng, most):
+    """Of items of an order, up to `most`."""
+    shape = int(rng.integers(4))
+    if shape == 0:
+        return int(rng.integers(1, 20))
+    power = 2**int(rng.integers(most.bit_length()))
+    if shape == 1:
+        return min(max(power + int(rng.integers(-1, 2)), 1), most)
+    return min(power + int(rng.integers(power, dtype=U64)), most)
+
+
+def order_span(rng, span, n):
+    """All of a short order; else a span, moved into it."""
+    first, count, rows, stride = span
+    last = (rows - 1) * stride + count
+    if last > n:
+        count = min(count, n)
+        rows, last, stride = 1, count, count
+    ends = 0, n - last, int(rng.integers(n - last + 1, dtype=U64))
+    return ends[int(rng.integers(3))], count, rows, stride
+
+
+def span_and_parameters(rng, kind, dtype, span):
+    if kind == NORMAL:
+        return span, any_truncation(rng, dtype), None
+    first, count, rows, stride = span
+    if kind == ORDER:
+        items = any_count(rng, LARGEST[dtype])
+        return order_span(rng, span, items), items, None
+    if dtype == "u32":
+        first = min(first, 2**59 - (rows - 1) * stride - count)
+    return (first, count, rows, stride), None, None
+
+
+def of_law(kind, dtype, state, e, a):
+    if state[1] % 2:
+        return law.poison(kind, dtype, len(e))
+    if kind == NORMAL:
+        return truncated.numbers(state, e, dtype, *a)
+    size = "u%d" % law.SIZES[dtype]
+    if kind == ORDER:
+        return orders.items(*state, a, e).astype(size)
+    if dtype == "u32":
+        return formats.sign_bits(state, e)
+    return law.packed(formats.signs(state, e), dtype).astype(size)
+
+
+def of_page(p, kind, dtype, state, e, a):
+    """One number."""
+    if kind == ORDER:
+        return p.item(state, a, e)
+    if kind == NORMAL:
+        x = p.truncated(state, e, *map(p.f64, a))
+        return narrowed(p, x, dtype, *a[2:])
+    if dtype == "u32":
+        return sum((p.word(state, 32 * e + i) < 2**31) << i for i in range(32))
+    one = p.f32(-1 if p.word(state, e) < 2**31 else 1)
+    return p.bits(one) if dtype == "f32" else vars(p)[dtype](one)
+
+
+def narrowed(p, x, dtype, low, high):
+    """The bits: of the magnitudes of the dtype next to that of x."""
+    size, negative = abs(p.exact(x)), p.bits(x) >> 63
+    n, above = 0, law.LARGEST[dtype] + 1
+    while above - n > 1:
+        mid = (n + above) // 2
+        n, above = (mid, above) if edge(p, dtype, mid) <= size else (n, mid)
+    rest = 2 * size - edge(p, dtype, n) - edge(p, dtype, above)
+    n += rest > 0 or (rest == 0 and n % 2)
+    least, most = (-high, -low) if negative else (low, high)
+    if n > law.LARGEST[dtype] or edge(p, dtype, n) > most:
+        n -= 1
+    elif edge(p, dtype, n) < least:
+        n += 1
+    return n | negative << 8 * law.SIZES[dtype] - 1
+
+
+def edge(p, dtype, n):
+    """A number, or what would come after the largest."""
+    if n <= law.LARGEST[dtype]:
+        return p.exact(law.number_of(n, dtype))
+    last, before = (edge(p, dtype, n - i) for i in (1, 2))
+    return 2 * last - before
