@@ -5,7 +5,8 @@ check.py --library LIBPHILOX.SO [--values N] [--fractions N] [--entries N]
 
   --values     of all kinds, dtypes and shapes, by law.py
   --fractions  also by the page's own functions, with exact arithmetic
-  --entries    tokens and drafts, shards, regions and rows, and data, N of each
+  --entries    tokens and drafts, shards, regions, rows, data and roundings to
+               8 and 4 bits, N of each
   --words      functions of one word: N chunks of 2^16 words, and some more
   --all-words  one of them, or "all", for all 2^32 words; what is done is in a
                file of FOLDER/law, and not done again
@@ -19,6 +20,7 @@ import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                              "compare"))
+import codes  # noqa: E402
 import keys  # noqa: E402
 import mixtures  # noqa: E402
 import samples  # noqa: E402
@@ -56,7 +58,8 @@ def compared(args):
         calls = words.built(folder_of(args), "calls")
         wrong = (keys.check(library, rng, args.entries) or
                  samples.check(library, rng, args.entries) or
-                 mixtures.check(calls, library, rng, args.entries))
+                 mixtures.check(calls, library, rng, args.entries) or
+                 codes.check(calls, rng, args.entries))
     if (args.words or args.all_words) and not wrong:
         wrong = of_words(args, rng)
     return wrong

@@ -26,3 +26,40 @@ uint64_t calls_mixture_hash(const struct philox_mixture *mixture)
 {
 	return philox_mixture_hash(mixture);
 }
+
+void calls_round(struct philox_state state, struct philox_rounding how,
+		 uint32_t count, const uint64_t *elements, const float *x,
+		 uint32_t *out);
+void calls_round(struct philox_state state, struct philox_rounding how,
+		 uint32_t count, const uint64_t *elements, const float *x,
+		 uint32_t *out)
+{
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = philox_round_at(state, elements[i], x[i], how);
+}
+
+/* t, s and its scale, of NVFP4, and x over that */
+void calls_nvfp4(uint32_t count, const float *amax, const float *x, float *t,
+		 uint32_t *s, float *scale, float *over);
+void calls_nvfp4(uint32_t count, const float *amax, const float *x, float *t,
+		 uint32_t *s, float *scale, float *over)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		t[i] = philox_nvfp4_tensor_scale(t[i]);
+		s[i] = philox_nvfp4_scale(amax[i], t[i]);
+		scale[i] = philox_nvfp4_scale_to_f32(s[i], t[i]);
+		over[i] = philox_scaled_down(x[i], scale[i]);
+	}
+}
+
+void calls_mx(uint32_t format, uint32_t up, uint32_t count, const float *amax,
+	      const float *x, uint32_t *c, float *scale, float *over);
+void calls_mx(uint32_t format, uint32_t up, uint32_t count, const float *amax,
+	      const float *x, uint32_t *c, float *scale, float *over)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		c[i] = philox_mx_scale(format, up, amax[i]);
+		scale[i] = philox_mx_scale_to_f32(c[i]);
+		over[i] = philox_scaled_down(x[i], scale[i]);
+	}
+}

@@ -27,7 +27,9 @@ def any_power(rng, least, most):
 
 def standard_interval(rng):
     """Low and high of a standard normal number."""
-    shape = int(rng.integers(6))
+    shape = int(rng.integers(7))
+    if shape == 6:
+        return where_formulas_change(rng)
     if shape == 0:                          # 0 inside
         return -any_power(rng, -3, 1), any_power(rng, -3, 1)
     if shape == 1:                          # 0 inside, or at an end, any sizes
@@ -44,12 +46,30 @@ def standard_interval(rng):
     return (low, high) if rng.integers(2) else (-high, -low)
 
 
+def where_formulas_change(rng):
+    """At 12, at a base of 2^30, and at tails of mills() / 64 and of 40."""
+    def about(x):
+        return x * (1 + int(rng.integers(-2, 3)) * 2.0**-52)
+
+    shape = int(rng.integers(3))
+    if shape == 0:
+        return -about(12.0), about(float(rng.choice((1e-9, 1.0, 12.0, 40.0))))
+    low = about(2.0**30)
+    if rng.integers(2):
+        low = any_power(rng, -3, 9) * int(rng.integers(2))
+    width = 40.0 if shape == 1 else truncated.one(truncated.mills, low) / 64
+    high = low + about(width)
+    return (low, high) if rng.integers(2) else (-high, -low)
+
+
 def any_interval(rng):
     low, high = standard_interval(rng)
     mean, std = 0.0, 1.0
     if rng.integers(2):
         mean = float(rng.standard_normal()) * any_power(rng, -6, 4)
         std = any_power(rng, -6, 3)
+    if rng.integers(4) == 0:                # results that have z's last bits
+        mean = -std * low
     if rng.integers(12) == 0:
         std = any_power(rng, -307, 300)
     low, high = (min(max(mean + std * x, -1.7e308), 1.7e308)

@@ -35,6 +35,7 @@ def struct(name, text):
 
 
 State = struct("State", "U:seed U:offset")
+Rounding = struct("Rounding", "u:format u:rule u:bits u:saturate")
 Fill = struct(
     "Fill", "z:size u:dist u:dtype U:first U:count U:rows U:row_stride p:out "
     "p:in_ d:p d:low d:high d:mean d:std d:rate U:from_ U:to p:layout U:n")

@@ -44,7 +44,8 @@ agrees()
 
 check "values of all kinds, dtypes and shapes" agrees . --values 1000000
 check "some of them by fractions" agrees . --fractions 2000
-check "tokens, drafts, shards, regions and rows" agrees . --entries 100
+check "tokens, drafts, shards, regions, rows, data and roundings" \
+	agrees . --entries 100
 check "functions of one word" agrees . --words 4
 
 # --- a law with a mistake does not agree --------------------------------------
@@ -78,4 +79,23 @@ check "words that are not refined are noticed" \
 	differs law.py 's/np.nonzero(w < 256)/np.nonzero(w < 255)/' --words 1
 check "a tie between tokens is noticed" \
 	differs tokens.py 's/(U64(2\*\*32 - 1) - v)/v/' --entries 20
+check "a truncated normal number that is solved for once is noticed" \
+	differs truncated.py 's/for _ in range(2)/for _ in range(1)/' \
+	--values 36000
+check "a truncated normal number outside of its interval is noticed" \
+	differs truncated.py 's/ - (x > high)$//' --values 36000
+check "an order whose first two items are not swapped is noticed" \
+	differs orders.py 's/e ^ w\[..., 3\] & U64(1)/e/' --values 36000
+check "signs the other way round are noticed" \
+	differs formats.py 's/F32(-1), F32(1)/F32(1), F32(-1)/' --values 36000
+check "a position of the last source of equal remainders is noticed" \
+	differs orders.py 's/size % total), s))/size % total), -s))/' \
+	--entries 20
+check "an order of an epoch that is that of all is noticed" \
+	differs orders.py 's/, DATA, epoch)/, DATA, u64(0))/' --entries 20
+check "a rounding that goes away from 0 too often is noticed" \
+	differs formats.py 's/c + (drawn < goal)/c + (drawn <= goal)/' --entries 1
+check "a tie of the first 40 bits is noticed" \
+	differs formats.py 's/goal\[left\], t = more, t + 1/goal[left] = more/' \
+	--entries 1
 finish
