@@ -174,3 +174,54 @@ def edge(p, dtype, n):
         return p.exact(law.number_of(n, dtype))
     last, before = (edge(p, dtype, n - i) for i in (1, 2))
     return 2 * last - before
+
+
+def one_truncation(library, state, e, options):
+    ours = of_law(NORMAL, "f32", state, e, options)
+    theirs = library.fill(NORMAL, "f32", state, (int(e[0]), 1, 1, 1), options)
+    if ours[0] == theirs[0]:
+        return None
+    return (f"truncated-normal f32 {options} of state {state}, element {e[0]}: "
+            f"the law has {ours[0]:#x}, philox {theirs[0]:#x}")
+
+
+def last_bits(rng, a):
+    """The mean takes off all but the last digits of z: those that an f32 does
+    not hold otherwise."""
+    most = int(rng.choice((500, 4000, 16000)))
+    low, high = np.sort(rng.choice(most, 2, False)) / 1024
+    low, high = ((low, high), (-high, -low), (-low - 1 / 1024, high),
+                 (-high, low + 1 / 1024))[int(rng.integers(4))]
+    low, high = float(low), float(high)
+    z = truncated.standardised(truncated.interval(0.0, 1.0, low, high), a)
+    mean = -float(np.round(z[0] * 2**27)) / 2**27
+    return mean, 1.0, mean + low, mean + high
+
+
+def next_to_0(rng, a):
+    """The masses on both sides of 0 are such that z is almost 0: it is what
+    the second numbers of pairs leave."""
+    w, high = int(a[0]) / 2**64, float(rng.uniform(0.01, 3))
+    high = min(high, 0.4 * (1 - w) / w)
+    wanted = w / (1 - w) * truncated.central(high)[0]
+    least, most = 0.0, 12.0
+    for _ in range(60):
+        mid = (least + most) / 2
+        if truncated.central(mid)[0] < wanted:
+            least = mid
+        else:
+            most = mid
+    return 0.0, 1.0, -most, high
+
+
+def all_digits(library, rng, n):
+    for i in range(n):
+        state = int(rng.integers(2**64, dtype=U64)), 0
+        e = law.elements(int(rng.integers(2**40)), 1)
+        a = law.wide(law.words(state, e >> U64(1)))[:, int(e[0]) % 2]
+        make = next_to_0 if i % 8 == 0 else last_bits
+        wrong = one_truncation(library, state, e, make(rng, a))
+        if wrong:
+            return wrong
+    print(f"all digits of truncated normal numbers: {n}")
+    return None

@@ -171,7 +171,7 @@ def check(library, rng, n):
                 return wrong
             done += count
         print(f"{kind[0]} {kind[1]}: {done} values")
-    return None
+    return fills.all_digits(library, rng, max(n // 5000, 48))
 
 
 # --- by fractions ------------------------------------------------------------
