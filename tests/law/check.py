@@ -59,7 +59,7 @@ def compared(args):
         wrong = (keys.check(library, rng, args.entries) or
                  samples.check(library, rng, args.entries) or
                  mixtures.check(calls, library, rng, args.entries) or
-                 codes.check(calls, rng, args.entries))
+                 codes.check(calls, library, rng, args.entries))
     if (args.words or args.all_words) and not wrong:
         wrong = of_words(args, rng)
     return wrong

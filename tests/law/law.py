@@ -1,8 +1,8 @@
 """What doc/law.md says of blocks, keys, elements and values, with numpy.
 
 This, and the files next to it, were written from that page alone, without a
-look at the library. A function takes arrays: `w` holds words, as u64 below 2^32,
-and `a` draws of 64 bits; results are f32, f64 or bits.
+look at the library. A function takes arrays: `w` holds words, as u64 below
+2^32, and `a` draws of 64 bits; results are f32, f64 or bits.
 """
 
 from fractions import Fraction

@@ -63,3 +63,15 @@ void calls_mx(uint32_t format, uint32_t up, uint32_t count, const float *amax,
 		over[i] = philox_scaled_down(x[i], scale[i]);
 	}
 }
+
+/* Items of an order at places, and their places */
+void calls_order(struct philox_state state, uint64_t items, uint32_t count,
+		 const uint64_t *places, uint64_t *at, uint64_t *back);
+void calls_order(struct philox_state state, uint64_t items, uint32_t count,
+		 const uint64_t *places, uint64_t *at, uint64_t *back)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		at[i] = philox_permute(state, items, places[i]);
+		back[i] = philox_permute_inverse(state, items, at[i]);
+	}
+}

@@ -1,7 +1,7 @@
 """Rounding to 8 and 4 bits, and scales of blocks, by the headers' functions
 and, of a few, by the page's."""
 
-from ctypes import c_uint32, c_void_p
+from ctypes import byref, c_uint32, c_void_p
 
 import numpy as np
 
@@ -9,7 +9,7 @@ import formats
 import law
 import page
 from arith import F32, U64, bits, f32_of
-from library import Rounding, State, at
+from library import Quantize, Rounding, State, at
 from values import any_state, any_u64, pick
 
 FORMS = list(formats.FORMATS)
@@ -134,8 +134,8 @@ def nvfp4(built, of_page, rng):
     wrong = differ("NVFP4", ("t", "s", "the scale", "what is rounded"), (
         our_t, our_s, our_scale, formats.over(x, our_scale)), (
             t, s, scale, over), (largest, amax, x))
-    finite = np.flatnonzero((our_t > 0) & np.isfinite(our_t) & np.isfinite(amax))
-    for i in rng.choice(finite, 4):         # the page divides fractions
+    finite = (our_t > 0) & np.isfinite(our_t) & np.isfinite(amax)
+    for i in rng.choice(np.flatnonzero(finite), 4):
         slow = of_page.nvfp4(*(of_page.f32(float(y[i])) for y in (amax, our_t)))
         if slow != our_s[i] and not wrong:
             wrong = f"NVFP4: {slow} by the page, {our_s[i]}: {amax[i]}"
@@ -161,13 +161,70 @@ def mx(built, of_page, rng):
     return wrong
 
 
-def check(built, rng, n):
+def any_row(rng, blocks, size):
+    """Of blocks of sizes of their own, some with a NaN or 0, or all so."""
+    x = rng.standard_normal((blocks, size))
+    x = x * 10.0**rng.uniform(-9, 9, (blocks, 1))
+    for value in np.nan, 0.0, -0.0, np.inf:
+        x[rng.integers(0, 60, x.shape) == 0] = value
+        x[rng.integers(0, 60, blocks) == 0] = value
+    return x.astype(F32)
+
+
+def scaled_row(form, x, t, up):
+    """The codes of the scales, and what is rounded."""
+    amax = np.where(np.isnan(x), F32(0), np.abs(x)).max(-1)
+    if t is not None:
+        c = formats.nvfp4(amax, t)
+        return c, formats.over(x, formats.nvfp4_scale(c, t)[:, None])
+    c = formats.mx(form, amax, up)
+    return c, formats.over(x, formats.mx_scale(c)[:, None])
+
+
+def row(library, rng):
+    """A row of a tensor, in blocks with scales."""
+    scaling, form = pick(rng, ((1, "e2m1"), (2, "e2m1"), (2, "e4m3"),
+                               (2, "e5m2"), (3, "e2m1"), (3, "e4m3"),
+                               (3, "e5m2")))
+    n, is_exact = pick(rng, (8, 16, 32)), int(rng.integers(2))
+    size, blocks = 16 if scaling == 1 else 32, int(rng.integers(1, 60))
+    state, x = any_state(rng), any_row(rng, blocks, size)
+    t = None
+    if scaling == 1:
+        t = formats.tensor_scale(np.nanmax(np.abs(x[np.isfinite(x)]),
+                                           initial=0, keepdims=True))
+    out = np.zeros(x.size // (2 if form == "e2m1" else 1), np.uint8)
+    scales = np.zeros(blocks, np.uint8)
+    desc = Quantize(count=x.size, rows=1, row_stride=x.size, in_dtype=2,
+                    format=FORMS.index(form), rule=is_exact, bits=n,
+                    scaling=scaling, in_=at(x), out=at(out), scales=at(scales),
+                    tensor_scale=at(t))
+    library("state_quantize", State(*state), byref(desc))
+    c, over = scaled_row(form, x, t, scaling == 3)
+    ours = formats.rounded_to(form, state, law.elements(0, x.size),
+                              over.ravel(), n, is_exact, True)
+    if form == "e2m1":
+        ours = ours[::2] | ours[1::2] << 4
+    for name, a, b in (("scale", c, scales), ("code", ours, out)):
+        wrong = np.flatnonzero(a != b)
+        if len(wrong):
+            i = wrong[0]
+            return (f"{name} {i} of a row of scaling {scaling}, {form} by {n} "
+                    f"bits, exact {is_exact}, state {state}, t {t}: the law "
+                    f"has {a[i]:#x}, philox {b[i]:#x}")
+    return None
+
+
+def check(built, library, rng, n):
     of_page = page.load()
     wrong = ties(built, of_page, rng)
+    for _ in range(n):
+        wrong = wrong or row(library, rng)
     for what in rounded, nvfp4, mx:
         for _ in range(n):
             wrong = wrong or what(built, of_page, rng)
         if wrong:
             return wrong
         print(f"{what.__name__}: {n} times {COUNT}")
+    print(f"rows with scales: {n}")
     return None

@@ -35,6 +35,10 @@ def struct(name, text):
 
 
 State = struct("State", "U:seed U:offset")
+Quantize = struct(
+    "Quantize", "z:size u:op u:call U:first U:count U:rows U:row_stride "
+    "u:in_dtype u:format u:rule u:bits u:scaling u:flags p:in_ p:out p:scales "
+    "p:tensor_scale p:saturated U:tensor_rows U:reserved")
 Rounding = struct("Rounding", "u:format u:rule u:bits u:saturate")
 Fill = struct(
     "Fill", "z:size u:dist u:dtype U:first U:count U:rows U:row_stride p:out "

@@ -1,4 +1,5 @@
-"""The order of data: quotas, what is at positions, and where samples are."""
+"""Orders, by the headers, and the order of data: quotas, what is at positions,
+and where samples are."""
 
 import ctypes
 from ctypes import byref, c_uint32, c_uint64, c_void_p
@@ -10,7 +11,8 @@ import orders
 import page
 from arith import U64
 from keys import any_name
-from library import (Data, DataSample, Mixture, MixtureSource, Source, State)
+from library import (Data, DataSample, Mixture, MixtureSource, Source, State,
+                     at)
 from values import any_state, pick
 
 DEFAULT = 65536
@@ -183,13 +185,34 @@ def case(built, of_page, library, rng, context):
     return wrong
 
 
+def order(built, rng):
+    """Items at places, and the places of these items."""
+    state, n = any_state(rng), any_size(rng, 64)
+    if rng.integers(4) == 0:
+        n = int(rng.integers(1, 40))
+    if rng.integers(20) == 0:
+        state = state[0], 2**64 - 1
+    e = rng.integers(0, n, COUNT, dtype=U64)
+    items, places = np.empty_like(e), np.empty_like(e)
+    built.calls_order(State(*state), c_uint64(n), c_uint32(COUNT),
+                      *(c_void_p(at(x)) for x in (e, items, places)))
+    ours, back = orders.items(*state, n, e), e
+    if state[1] % 2:
+        ours = back = np.full(COUNT, 2**64 - 1, U64)
+    if np.array_equal(ours, items) and np.array_equal(back, places):
+        return None
+    return (f"the order of {n} items of state {state}, places {e}: the law has "
+            f"{ours}, philox {items}, whose places are {places}")
+
+
 def check(built, library, rng, n):
     context, of_page = c_void_p(), page.load()
     library("context_create", library.device, byref(context))
     for _ in range(n):
-        wrong = case(built, of_page, library, rng, context)
+        wrong = (order(built, rng) or
+                 case(built, of_page, library, rng, context))
         if wrong:
             return wrong
     library("context_destroy", context)
-    print(f"data: {n}")
+    print(f"orders, data: {n}")
     return None
