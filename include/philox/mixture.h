@@ -272,7 +272,8 @@ philox_mixture_undraw(const struct philox_mixture *mixture,
 	struct philox_permutation order;
 
 	if (sample->sample >= of->samples ||
-	    sample->epoch > (PHILOX_MIXTURE_NONE >> 1) / of->samples)
+	    sample->epoch >
+		    (PHILOX_MIXTURE_NONE - (of->samples - 1)) / of->samples)
 		return PHILOX_MIXTURE_NONE;
 	if (window > 1) {
 		order = philox_mixture_order(mixture, sample->source,
@@ -304,7 +305,7 @@ philox_mixture_find(const struct philox_mixture *mixture,
 	of = mixture->sources + sample->source;
 	draw = philox_mixture_undraw(mixture, sample);
 	block = draw / of->quota;
-	if (draw >> 63 || block > (PHILOX_MIXTURE_NONE >> 1) / mixture->block)
+	if (block > (PHILOX_MIXTURE_NONE >> 1) / mixture->block)
 		return PHILOX_MIXTURE_NONE;
 	order = philox_mixture_block(mixture, block);
 	place = philox_permuted_inverse(&order, of->first + draw % of->quota);

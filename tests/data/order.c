@@ -255,6 +255,34 @@ Test(data_order, what_is_read_at_no_position_is_not_found)
 	cr_assert_eq(philox_mixture_find(&mixture, &at), PHILOX_MIXTURE_NONE);
 }
 
+/* Draws of the last blocks, whose places are permuted, may be 2^63 and more. */
+Test(data_order, the_last_positions_are_found)
+{
+	const struct philox_source_desc sources[] = {{1, 1000, 0}, {1, 1, 0}};
+	const uint64_t blocks[] = {(UINT64_C(1) << 62) - 1, UINT64_C(1) << 62,
+				   (UINT64_C(1) << 62) - 12345, 1001};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct philox_mixture_source made[2];
+		struct philox_mixture mixture;
+
+		make_quotas(sources, 2, blocks[i], made);
+		for (uint64_t seed = 0; seed < 50; seed++) {
+			mixture = philox_mixture_of(
+				(struct philox_state){seed, 0}, made, 2);
+			for (uint64_t k = 1; k <= 40; k++) {
+				uint64_t at = (UINT64_C(1) << 63) - k;
+				struct philox_mixture_sample sample =
+					philox_mixture_at(&mixture, at);
+
+				cr_assert_eq(
+					philox_mixture_find(&mixture, &sample),
+					at);
+			}
+		}
+	}
+}
+
 Test(data_order, poison_gives_all_ones)
 {
 	struct run run;

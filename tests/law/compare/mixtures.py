@@ -110,13 +110,9 @@ def read(library, rng, given, data, seed):
 
 
 def found(library, given, data, positions, samples):
-    """Where the first and the last of a read are. philox_data_find() refuses
-    draws from 2^63 on, which blocks that end past position 2^63 may have."""
-    place, size = c_uint64(), orders.shares(given.sources,
-                                            given.size or DEFAULT)[0]
+    """Where the first and the last of a read are."""
+    place = c_uint64()
     for i in 0, COUNT - 1:
-        if (int(positions[i]) // size + 1) * size > 2**63:
-            continue
         library("data_find", data, byref(samples[i]), byref(place))
         if place.value != positions[i]:
             return given.told(f"the position of {triples(samples)[i]}",
