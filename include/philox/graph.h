@@ -148,9 +148,9 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
  *
  * Returns PHILOX_OK, or an error; then nothing has changed.
  * Errors:
- *   PHILOX_ERROR_INVALID   an argument is NULL; `exec` is a struct
- *                          philox_graph; on a host device, a handle that is not
- *                          that of an executable graph
+ *   PHILOX_ERROR_INVALID   an argument is NULL, or `exec` is a struct
+ *                          philox_graph or, on a host device, a handle that is
+ *                          not that of an executable graph
  *   PHILOX_ERROR_STATE     the graph is the library's own
  *   PHILOX_ERROR_BUSY      it is between prologue and epilogue
  *   those of the device    `exec` is of another capture, as far as can be told
