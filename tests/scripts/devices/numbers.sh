@@ -593,6 +593,13 @@ extern "C" __global__ void roundings(const uint32_t *w, const float *x,
 	out[5] = philox_sign_f32(w[13]);
 	out[6] = philox_nvfp4_tensor_scale(x[14]);
 }
+extern "C" __global__ void truncated(struct philox_truncated d,
+				     struct philox_state state, float *one)
+{
+	one[0] = philox_truncated_at(state, threadIdx.x, &d);
+	one[1] = philox_truncated_f32(&d, state.seed);
+	one[2] = philox_odd_f32(d.low);
+}
 END
 # none_is_left_out: flush.cu has every function that takes or gives an f32
 none_is_left_out()
