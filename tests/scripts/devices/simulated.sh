@@ -162,7 +162,7 @@ repeats()
 
 # The promises that host devices keep, about graphs, passes, rows and what is
 # saved; numbers by themselves are compared by the contract.
-subjects='adopt|beside|capture|capture_lives|cells|digest|draw|draw_axis'
+subjects='adopt|ahead|beside|capture|capture_lives|cells|digest|draw|draw_axis'
 subjects="$subjects|pool_adopt|pool_blocks|pool_debug|pool_launch|pool_random"
 subjects="$subjects|pool_order|pool_refusals|pool_session|values"
 subjects="$subjects|freshness|generator|graph|graph_lives|graph_messages"
@@ -206,7 +206,7 @@ but="$but|other_pools_give_back_what_no_graph_needs"
 but="$but|in_a_capture_nothing_is_given_back|giving_back_breaks_no_capture"
 
 # What has most to lose by another order
-orders='capture|capture_lives|cells|graph_lives|graph_streams|launch'
+orders='ahead|capture|capture_lives|cells|graph_lives|graph_streams|launch'
 orders="$orders|launch_failures|lifetimes|linked|nothing_waits|overlap"
 orders="$orders|pool_launch|pool_random|rows_graph|rows_overlap|save_rows"
 orders="$orders|backwards|beyond|bodies|bodies_memory|nested|orders|own_nodes"
