@@ -572,7 +572,6 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 	if (status != PHILOX_OK)
 		return status;
 	made->native = native;
-	made->ahead = !native;
 	made->exec = exec;
 	status = graph_try(made);
 	made->times.adopt = clock_now() - began;

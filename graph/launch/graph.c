@@ -169,7 +169,7 @@ static enum philox_status try_exec(struct philox_graph *graph,
 {
 	enum philox_status status;
 
-	if (!graph->capture || graph->ahead)
+	if (!graph->capture || graph_is_ahead(graph))
 		return device_exec_check(graph->context->device, exec);
 	status = try_node(graph, exec);
 	if (status == PHILOX_OK)
@@ -182,7 +182,7 @@ enum philox_status graph_try(struct philox_graph *graph)
 {
 	enum philox_status status = try_exec(graph, graph->exec);
 
-	if (status != PHILOX_OK || !graph->capture || !graph->ahead)
+	if (status != PHILOX_OK || !graph_is_ahead(graph))
 		return status;
 	return head_prepare_ahead(graph->context->device,
 				  &graph->capture->head);
@@ -215,7 +215,7 @@ enum philox_status graph_end(struct philox_graph *graph,
 	if (!graph->ours)
 		pools_show(graph->pools);
 	if (capture) {
-		if (graph->ahead)
+		if (graph_is_ahead(graph))
 			head_run_ahead(&capture->head);
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;

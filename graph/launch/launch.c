@@ -367,7 +367,7 @@ static enum philox_status put_message(struct philox_graph *graph,
 	const struct head *head = &graph->capture->head;
 	const struct kernel_call call = head_call(head, &graph->message);
 
-	if (graph->ahead)
+	if (graph_is_ahead(graph))
 		return head_launch_ahead(device, head, &graph->message, stream);
 	return device_exec_set_kernel(device, graph->exec,
 				      graph->capture->first.node, &call);
@@ -531,7 +531,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 	settle(graph, launch, launched);
 	if (launched != PHILOX_OK && graph->capture)
 		withdraw_message(graph, launch->stream);
-	if (graph->ahead && graph->capture)
+	if (graph_is_ahead(graph))
 		head_ran_ahead(graph->context->device, &graph->capture->head,
 			       launch->stream);
 	return launch;

@@ -42,10 +42,9 @@ struct philox_graph {
 	struct philox_graph **link; /* to this one, likewise */
 	struct philox_context *context;
 	struct capture *capture; /* NULL: no pass in it */
-	philox_native_graph native;
+	philox_native_graph native; /* NULL: adopted without, see below */
 	philox_native_exec exec;
 	int ours;         /* the native handles are the library's */
-	int ahead;        /* its head runs before it: native is NULL */
 	atomic_int shown; /* to the caller, who may have made more from them */
 	uint64_t capture_id;        /* the device's; 0: adopted without */
 	struct pool_capture *pools; /* of its capture, oldest pool first */
@@ -60,6 +59,12 @@ struct philox_graph {
 	struct launch *open;           /* between prologue and epilogue */
 	struct launch *spare;          /* kept for the next launch */
 };
+
+/* graph_is_ahead() tells of Note [Heads that run ahead] in graph/capture. */
+static inline int graph_is_ahead(const struct philox_graph *graph)
+{
+	return graph->capture && !graph->native;
+}
 
 /*
  * A graph is made from the capture `id`, or from NULL if no pass is in it, in

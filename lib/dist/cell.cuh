@@ -18,7 +18,7 @@
 static __device__ __forceinline__ philox_state
 block_state(const philox_rng &rng)
 {
-	__shared__ philox_state copy;
+	__shared__ __attribute__((aligned(16))) philox_state copy;
 
 	if (!rng.cell)
 		return rng.state;

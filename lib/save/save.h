@@ -471,8 +471,7 @@ enum differ_parts {
 	DIFFER_SHAPE = 1,
 	/* serial and state of the next forward, what other coordinates have
 	 * issued, tickets, open passes; of a table its rows; of data seed and
-	 * position; of generators that
-	 * do not differ their states */
+	 * position; of generators that do not differ their states */
 	DIFFER_STATES = 2,
 	/* as the lines of the texts say it and in their order, and so where on
 	 * the mesh they are; else coordinates may differ */
