@@ -4,8 +4,8 @@
 #   tests/dieharder.sh [quick|full] [AXIS]...
 #
 # The axes are those of `philox draw --axis`: consecutive elements of one
-# operator, one element of successive operators, of successive forward calls and
-# of successive generator seeds. quick (the default) is a subset of a minute or
+# operator, one element of successive operators, of successive forwards and of
+# successive generator seeds. quick (the default) is a subset of a minute or
 # two for each axis; full is `dieharder -a`, 114 results, half an hour or more
 # each. The words are the same in every run, and so are the results.
 #
@@ -114,7 +114,7 @@ if ! command -v dieharder >"$WORK/which"; then
 fi
 echo "dieharder $(dieharder -l | sed -n 's/.*version \([0-9.]*\).*/\1/p'), $mode"
 bad=0
-for axis in ${*:-element op call seed}; do
+for axis in ${*:-element op offset seed}; do
 	test_axis "$axis" || bad=1
 done
 exit $bad

@@ -1,6 +1,6 @@
 /*
- * tools/draw/draw.h - `philox draw`: its options, its lines, streams across
- * states
+ * tools/draw/draw.h - `philox draw`: its options, its lines, streams along
+ * an axis
  */
 #ifndef TOOLS_DRAW_DRAW_H
 #define TOOLS_DRAW_DRAW_H
@@ -70,26 +70,46 @@ extern const char *const draw_layouts[];
  */
 int draw_check(const struct draw_line *line);
 
-/* --- axis: streams of words across operators, calls and seeds ------------- */
+/* --- axis: streams of words across states, of an order, of a mask --------- */
 
 /*
  * A stream along an axis takes one word, that of element 0, from each of many
- * states, which differ in one number. The states are those of regions: number i
- * of the stream has
+ * states, which differ in one number. The states are those of a region's
+ * operators or of a table's rows: word i of the stream has
  *
- *   op    operator i % 2^32, call i / 2^32 of it, of one region
- *   call  the i-th forward of one operator: offset O + 4 i, modulo 2^64
- *   seed  the generator seed S + i, modulo 2^64, of one operator
+ *   offset  the i-th forward of one operator: offset O + 4 i, modulo 2^64
+ *   op      operator i % 2^32, call i / 2^32 of it, of one region
+ *   call    call i % 2^32 of operator i / 2^32 of that region
+ *   seed    the generator seed S + i, modulo 2^64, of one operator
+ *   row     row i of a table
  *
- * with the region seed folded from the generator seed, and the operator seed
- * from it, as philox/region.h says. Along AXIS_ELEMENT the state stays the
- * same, nothing is folded, and the numbers are those of any fill.
+ * with seeds folded as philox/region.h and philox/rows.h say. Two streams are
+ * of one operator, at offset O:
+ *
+ *   order   the low 32 bits of the item at place i of its order of 2^63 items
+ *   mask    32 elements of a dropout mask with p = 1/2, from 32 i on; the first
+ *           one is the lowest bit, and 1 is kept
+ *
+ * Along AXIS_ELEMENT the state stays the same, nothing is folded, and the
+ * numbers are those of any fill.
  */
 
-enum axis { AXIS_ELEMENT = 0, AXIS_OP, AXIS_CALL, AXIS_SEED };
+enum axis {
+	AXIS_ELEMENT = 0,
+	AXIS_OFFSET,
+	AXIS_OP,
+	AXIS_CALL,
+	AXIS_SEED,
+	AXIS_ROW,
+	AXIS_ORDER,
+	AXIS_MASK
+};
 
-/* The name of the region of these streams. */
-#define AXIS_REGION "draw"
+/* The name of the region and of the table of these streams. */
+#define AXIS_NAME "draw"
+
+/* How many items an order has; places are taken modulo it. */
+#define AXIS_ITEMS (1ULL << 63)
 
 /* axis_draw() writes words first .. first + n - 1; not along AXIS_ELEMENT. */
 void axis_draw(enum axis axis, struct philox_state generator, uint64_t first,

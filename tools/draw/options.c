@@ -34,9 +34,11 @@ static const char usage_after_dists[] =
 	"  --p P          of bernoulli, from 0 to 1 (default 0.5)\n"
 	"  --n N          of permutation: how many items (default: up to the last\n"
 	"                 one drawn); with --count 0 all of them are drawn\n"
-	"  --axis A       element; or across operators, keys as in a region:\n"
-	"                 op (E, E + 1, ...), call (offsets O + 4 E, ...),\n"
-	"                 seed (S + E, ...) (default element)\n"
+	"  --axis A       element; or, with keys as in a region, across operators:\n"
+	"                 op (E, E + 1, ...), call (of one operator), offset\n"
+	"                 (O + 4 E, ...), seed (S + E, ...), row (of a table); or\n"
+	"                 order (low 32 bits of each of 2^63 items), mask (32\n"
+	"                 elements a word, p = 1/2) (default element)\n"
 	"  --layout L     numbers of another library: curand_device, curand_host,\n"
 	"                 pytorch, nvfuser, triton, jax (default: default)\n"
 	"  --threads T    curand_device: of the grid (default 0: 4 words each)\n"
@@ -63,7 +65,8 @@ static const char *const dtypes[] = {[PHILOX_DTYPE_U32] = "u32",
 				     [PHILOX_DTYPE_I32] = "i32",
 				     [PHILOX_DTYPE_I64] = "i64",
 				     NULL};
-const char *const draw_axes[] = {"element", "op", "call", "seed", NULL};
+const char *const draw_axes[] = {"element", "offset", "op",   "call", "seed",
+				 "row",     "order",  "mask", NULL};
 const char *const draw_layouts[] = {[PHILOX_LAYOUT_DEFAULT] = "default",
 				    [PHILOX_LAYOUT_CURAND_DEVICE] =
 					    "curand_device",

@@ -236,16 +236,22 @@ check "without an end it ends at element 2^64 - 1" \
 	lines 3 '^[0-9a-f]{8}$' --first 0xfffffffffffffffd --count 0
 
 check "an axis begins with the same word" same '--axis op --count 1' \
-	'--axis call --count 1'
+	'--axis offset --count 1'
 check "an axis begins with the same word, that of the seed" \
 	same '--axis op --count 1 --seed 9' '--axis seed --count 1 --seed 9'
 check "elements are the default axis" same '--axis element --seed 3' '--seed 3'
-check "the axis of calls is one of offsets" \
-	same '--axis call --first 3' '--axis call --offset 12'
+check "it begins with the same word of an operator's calls" \
+	same '--axis op --count 1' '--axis call --count 1'
+check "the axis of offsets is one of forwards" \
+	same '--axis offset --first 3' '--axis offset --offset 12'
 check "the axis of seeds is one of seeds" \
 	same '--axis seed --first 3' '--axis seed --seed 3'
 check "the axis of operators differs from the others" \
 	differ '--axis op --first 3' '--axis seed --first 3'
+check "calls of an operator are no operators" \
+	differ '--axis op --first 3' '--axis call --first 3'
+check "an order's items go round" same \
+	'--axis order --first 0x8000000000000003' '--axis order --first 3'
 check "an axis is drawn past a chunk" \
 	lines 40000 '^[0-9a-f]{8}$' --axis op --count 40000
 
@@ -322,7 +328,7 @@ check "an unknown format" refuses "--format 'csv':" --format csv
 check "an unknown axis" refuses "--axis 'region':" --axis region
 check "an axis of something other than words" refuses \
 	"--axis 'op': needs --dist bits with --dtype u32" --axis op --dtype u64
-check "an axis of distributions" refuses "--axis 'call':" --axis call \
+check "an axis of distributions" refuses "--axis 'offset':" --axis offset \
 	--dist normal
 check "an axis on a GPU" refuses \
 	"--axis 'seed': needs --device host, not cuda" --axis seed --device cuda
