@@ -103,7 +103,7 @@ TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
 # One program of all tests, a folder for each subject; one of each file in
 # stress; what they share, the examples too, is a library. C++ is for oracles
 # that need NVIDIA's headers.
-SUBJECTS    := numbers ledger states graph alloc pool device rows data sample accept split quantize runner save mesh tools
+SUBJECTS    := numbers ledger states graph alloc pool device rows data sample accept split quantize subset runner save mesh tools
 TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
 STRESS_OBJS := $(call objects,$(call sources,tests/stress))
 HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz) \
@@ -230,6 +230,8 @@ VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-Wno-psabi,-mavx5
 	-mavx512vl -mprefer-vector-width=512)
 VECTORS_quantize_avx2   := $(VECTORS_fill_avx2)
 VECTORS_quantize_avx512 := $(VECTORS_fill_avx512)
+VECTORS_subset_avx2   := $(VECTORS_fill_avx2)
+VECTORS_subset_avx512 := $(VECTORS_fill_avx512)
 VECTORS_lanes_avx2   := $(VECTORS_fill_avx2)
 VECTORS_lanes_avx512 := $(VECTORS_fill_avx512)
 endif

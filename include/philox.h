@@ -71,5 +71,6 @@
 #include <philox/region.h>
 #include <philox/rows.h>
 #include <philox/status.h>
+#include <philox/subset.h>
 
 #endif

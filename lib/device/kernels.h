@@ -252,7 +252,11 @@ struct layout_args {
 	X(split_f16, split_args, SAMPLE_THREADS)    \
 	X(quantize, quantize_args, 128)             \
 	X(quantize_large, quantize_large_args, 128) \
-	X(amax, amax_args, 256)
+	X(amax, amax_args, 256)                     \
+	X(subset_begin, subset_args, 256)           \
+	X(subset_count, subset_args, 256)           \
+	X(subset_place, subset_args, 256)           \
+	X(subset_write, subset_args, 256)
 
 /* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
@@ -576,6 +580,39 @@ struct amax_args {
 	float *scale;
 	uint32_t dtype; /* enum philox_dtype */
 	uint32_t reserved;
+};
+
+/* --- subsets by weight ---------------------------------------------------- */
+
+/* See Note [The cut of a subset] in lib/subset/elements.h. */
+#define SUBSET_BUCKETS 2048
+#define SUBSET_GROUPS  64
+#define SUBSET_CHUNK   4096 /* items whose places are counted together */
+
+/* The levels of a search are 0 .. 5; after them it has one of these. */
+#define SUBSET_FOUND   6
+#define SUBSET_INVALID 7 /* there is no subset */
+
+struct subset_work {
+	uint64_t cut;        /* its digits so far */
+	uint32_t level;      /* that is looked at next */
+	uint32_t left;       /* wanted of those that begin as the cut does */
+	uint32_t is_invalid; /* a weight is, or the state is poisoned */
+	uint32_t done;       /* blocks of this kernel */
+	uint32_t buckets[SUBSET_BUCKETS];
+	uint32_t places[]; /* of each chunk's first item, and the total */
+};
+
+struct subset_args {
+	struct philox_rng rng;
+	const void *weights;
+	int32_t *chosen;
+	uint64_t *keys;  /* or NULL */
+	uint32_t *count; /* or NULL */
+	struct subset_work *work;
+	uint32_t dtype; /* enum philox_dtype */
+	uint32_t is_log;
+	uint32_t items, wanted;
 };
 
 /* --- kernels: the library's own kernels: their names and arguments -------- */

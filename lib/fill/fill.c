@@ -5,6 +5,7 @@
  * Nothing here has state or takes a lock.
  */
 #include <inttypes.h>
+#include <string.h>
 #include "lib/base/base.h"
 #include "lib/base/float_mode.h"
 #include "lib/device/device.h"
@@ -144,6 +145,34 @@ static enum philox_status check_arrays(const struct philox_fill_desc *fill)
 		return status;
 	status = fill_check_array("fill", "in", fill->in, form_of(fill)->in);
 	return status != PHILOX_OK ? status : check_overlap(fill);
+}
+
+int fill_overlap(const struct kernel_array *a, const struct kernel_array *b)
+{
+	const uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
+
+	return x < y ? y - x < a->size : x - y < b->size;
+}
+
+static const char *without_what(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon ? colon + 2 : name;
+}
+
+enum philox_status fill_check_overlap(const struct kernel_array *arrays,
+				      uint32_t n)
+{
+	for (uint32_t i = 0; i < n && arrays[i].written; i++)
+		for (uint32_t k = i + 1; k < n; k++)
+			if (fill_overlap(&arrays[i], &arrays[k]))
+				return status_set(PHILOX_ERROR_INVALID,
+						  "%s (%p) and %s (%p) overlap",
+						  arrays[i].name, arrays[i].at,
+						  without_what(arrays[k].name),
+						  arrays[k].at);
+	return PHILOX_OK;
 }
 
 /* --- the state, and all of it --------------------------------------------- */

@@ -66,6 +66,15 @@ int fill_find_last(const struct philox_span *span, uint64_t *last);
 enum philox_status fill_check_rng(const char *what,
 				  const struct philox_rng *rng);
 
+/*
+ * fill_overlap() says whether two arrays overlap. fill_check_overlap() refuses
+ * arrays of which one is written and overlaps another. Those that are written
+ * come first; names are "WHAT: MEMBER", of one WHAT.
+ */
+int fill_overlap(const struct kernel_array *a, const struct kernel_array *b);
+enum philox_status fill_check_overlap(const struct kernel_array *arrays,
+				      uint32_t n);
+
 /* fill_put() puts a prepared fill on a stream. */
 enum philox_status fill_put(struct philox_device *device, philox_stream stream,
 			    const struct fill_launch *launch);

@@ -1,7 +1,8 @@
 /*
- * lib/pass/pass_fill.c - fills of a pass, and tensors that it rounds
+ * lib/pass/pass_fill.c - fills and subsets of a pass, and tensors that it rounds
  *
- * lib/fill and lib/quantize define them, check them and put them on streams.
+ * lib/fill, lib/subset and lib/quantize define them, check them and put them on
+ * streams.
  * Here they get their operators' states, and an error gets the names of region
  * and operator.
  */
@@ -11,6 +12,7 @@
 #include "lib/pass/pass.h"
 #include "lib/quantize/quantize.h"
 #include "lib/state/state.h"
+#include "lib/subset/subset.h"
 
 enum philox_status pass_fail_op(const struct philox_pass *pass, uint32_t op,
 				enum philox_status status)
@@ -163,4 +165,30 @@ enum philox_status philox_pass_quantize(
 	for (size_t i = 0; status == PHILOX_OK && i < n_tensors; i++)
 		note_tensor(pass, tensors, i, n_tensors);
 	return status;
+}
+
+/* --- subsets -------------------------------------------------------------- */
+
+enum philox_status philox_pass_subset(const struct philox_pass *pass,
+				      uint32_t op, uint32_t call,
+				      const struct philox_subset_desc *subset)
+{
+	struct subset_args args;
+	struct philox_rng rng;
+	enum philox_status status = pass_find_rng(pass, op, call, &rng);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = subset_prepare(rng, subset, &args);
+	if (status == PHILOX_OK)
+		status = pass_check_stream(pass, __func__);
+	if (status == PHILOX_OK)
+		status = subset_put(pass->region->context->device, pass->stream,
+				    &args);
+	if (status != PHILOX_OK)
+		return pass_fail_op(pass, op, status);
+	spans_draw(pass, op, call, (struct philox_span){.count = args.items});
+	if (pass->capture_id)
+		pass_note(pass, &(struct pass_note){.op = op, .call = call});
+	return PHILOX_OK;
 }

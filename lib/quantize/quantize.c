@@ -300,28 +300,11 @@ static uint32_t list_arrays(const struct quantize_item *item,
 	return n;
 }
 
-static int overlap(const struct kernel_array *a, const struct kernel_array *b)
-{
-	const uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
-
-	return x < y ? y - x < a->size : x - y < b->size;
-}
-
 static enum philox_status check_overlap(const struct quantize_item *item)
 {
 	struct kernel_array arrays[ARRAYS];
-	const uint32_t n = list_arrays(item, arrays);
 
-	for (uint32_t i = 0; i < n && arrays[i].written; i++)
-		for (uint32_t k = i + 1; k < n; k++)
-			if (overlap(&arrays[i], &arrays[k]))
-				return status_set(
-					PHILOX_ERROR_INVALID,
-					"%s (%p) and %s (%p) overlap",
-					arrays[i].name, arrays[i].at,
-					arrays[k].name + sizeof("quantize:"),
-					arrays[k].at);
-	return PHILOX_OK;
+	return fill_check_overlap(arrays, list_arrays(item, arrays));
 }
 
 /* --- a tensor as an item -------------------------------------------------- */
@@ -512,7 +495,7 @@ static enum philox_status check_shared(struct used *all, size_t n)
 		const struct used *met =
 			all[i].array.written ? furthest : written;
 
-		if (met && overlap(&met->array, &all[i].array))
+		if (met && fill_overlap(&met->array, &all[i].array))
 			return fail_shared(met, &all[i]);
 		if (!furthest || end_of(&all[i]) > end_of(furthest))
 			furthest = &all[i];

@@ -19,6 +19,7 @@ fill/simd
 fill/layout
 fill
 quantize
+subset
 mesh
 trace
 state

@@ -42,7 +42,7 @@ const struct contract_check *const contract_tables[] = {
 	contract_runner_inputs, contract_mesh,
 	contract_accept,        contract_split,
 	contract_quantize,      contract_pieces,
-	contract_templates,
+	contract_templates,     contract_subset,
 	NULL};
 
 /*

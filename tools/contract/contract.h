@@ -77,6 +77,7 @@ extern const struct contract_check contract_penalties[];
 extern const struct contract_check contract_accept[];
 extern const struct contract_check contract_split[];
 extern const struct contract_check contract_quantize[];
+extern const struct contract_check contract_subset[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];

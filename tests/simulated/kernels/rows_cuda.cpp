@@ -1,6 +1,6 @@
 /*
  * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample,
- * lib/accept, lib/split and lib/quantize for the CPU
+ * lib/accept, lib/split, lib/quantize and lib/subset for the CPU
  */
 #include "tests/simulated/kernels/device_code.h"
 
@@ -47,6 +47,7 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #define ROWS_ADD(to, value)   atomicAdd(to, value)
 #define ROWS_MAX(to, value)   simulated_max(to, value)
 #define ROWS_ARRIVE(to)       atomicAdd(to, 1)
+#define SUBSET_ARRIVE(to)     atomicAdd(to, 1)
 
 #include "lib/rows/cuda.cu"
 #include "lib/sample/best.cu"
@@ -55,6 +56,7 @@ SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 #include "lib/split/split.cu"
 #include "lib/quantize/cuda.cu"
 #include "lib/quantize/large.cu"
+#include "lib/subset/subset.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 
