@@ -37,6 +37,7 @@
  *   philox/kernel.h   the numbers themselves, for your own kernels
  *   philox/permute.h  orders of n items, without memory
  *   philox/truncated.h  normal numbers of an interval
+ *   philox/weights.h  draws by weight
  *   philox/mixture.h  epochs and mixtures of data, without memory
  *   philox/interop.h  the same as a string, and states for the kernels of
  *                     other libraries
@@ -62,6 +63,7 @@
 #include <philox/pass.h>
 #include <philox/permute.h>
 #include <philox/truncated.h>
+#include <philox/weights.h>
 #include <philox/runner.h>
 #include <philox/penalties.h>
 #include <philox/accept.h>

@@ -91,6 +91,7 @@ static void take_parameters(const struct philox_fill_desc *fill,
 		FILL_integers(TAKE);
 		break;
 	case PHILOX_DIST_PERMUTATION:
+	case PHILOX_DIST_CATEGORICAL: /* an address is none */
 		FILL_n(TAKE);
 		break;
 	case PHILOX_DIST_TRUNCATED_NORMAL:

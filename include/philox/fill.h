@@ -33,6 +33,7 @@
  *   truncated    of the normal numbers in [low, high] the
  *   normal       one with the part (w64 + 1/2) 2^-64 of
  *                them below it                            [low, high]
+ *   categorical  one of n categories by weight            [0, n)
  *
  * u has as many bits as the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
  * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z comes
@@ -68,9 +69,9 @@
  *
  * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
  * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
- * integers u64 and i64, truncated normal, and uniform, normal, log-normal,
- * exponential and Gumbel in f64). Everything that one call of an operator draws
- * is at the same offset: it takes 4 words of it.
+ * integers u64 and i64, categorical, truncated normal, and uniform, normal,
+ * log-normal, exponential and Gumbel in f64). Everything that one call of an
+ * operator draws is at the same offset: it takes 4 words of it.
  *
  * Integers are drawn by the method of Lemire ("Fast random integer generation
  * in an interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a
@@ -101,6 +102,13 @@
  * each result is a number of the dtype that is in [low, high]. A host computes
  * number by number, not in vectors, and a call first prepares the interval,
  * which takes it some microseconds.
+ *
+ * Categories are those of philox/weights.h: element e is
+ * philox_categorical_at(state, e, in, n), where `in` has the n running sums of
+ * the categories' integer weights. They are read when the work runs, so a
+ * captured graph follows sums that are written between its launches. Sums that
+ * are 0 in all give all ones; sums that go down give some category below n. A
+ * host computes number by number, not in vectors.
  *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
@@ -133,12 +141,14 @@ enum philox_dist {
 	PHILOX_DIST_STOCHASTIC_ROUND = 9,
 	PHILOX_DIST_SIGNS = 10,
 	PHILOX_DIST_PERMUTATION = 11,
-	PHILOX_DIST_TRUNCATED_NORMAL = 12
+	PHILOX_DIST_TRUNCATED_NORMAL = 12,
+	PHILOX_DIST_CATEGORICAL = 13
 };
 
 /* Which dists have which dtypes:
  *   bits                  u32 u64
  *   integers, permutation u32 u64 i32 i64
+ *   categorical           u32 u64 i32 i64
  *   rounding              bf16 f16 (of an f32 input)
  *   signs                 f32 bf16 f16 u32
  *   truncated normal      f32 bf16 f16
@@ -223,7 +233,8 @@ struct philox_fill_desc {
 	void *out;      /* the span's elements of device memory, aligned to
 			   the dtype */
 	const void *in; /* dropout: as many of the dtype, may equal out;
-			   rounding: of f32, apart from out */
+			   rounding: of f32, apart from out; categorical: n
+			   sums of u64, apart from out */
 	double p;       /* Bernoulli, dropout: in [0, 1] */
 	double low;     /* uniform: finite in the dtype; truncated normal:
 			     finite, as low - mean is */
@@ -242,7 +253,8 @@ struct philox_fill_desc {
 	const struct philox_layout_desc *layout; /* NULL: as above; else another
 			     library's numbers, see below */
 	uint64_t n; /* permutation: how many items, at least 1 and at most
-			     2^32 (u32), 2^31 (i32) or 2^63 */
+			     2^32 (u32), 2^31 (i32) or 2^63; categorical: how
+			     many categories, the same, but 2^60 of 64 bits */
 };
 
 /*
@@ -252,8 +264,8 @@ struct philox_fill_desc {
  *   stream  the stream
  *   rng     the state by value (its offset a multiple of 4), or the device
  *           address of one (aligned to 8), which is read when the work runs; a
- *           poisoned one gives NaN, or all-ones for bits, integers and
- *           permutations
+ *           poisoned one gives NaN, or all-ones for bits, integers,
+ *           permutations and categories
  *   fill    what is drawn, and where it goes; arrays must not overlap unless in
  *           == out
  *
@@ -283,7 +295,8 @@ PHILOX_API enum philox_status philox_rng_fill(
  * Fill memory of the host with the numbers of a state, before returning.
  *
  *   state    its offset a multiple of 4, or poisoned (philox_is_poison()): then
- *            it gives NaN, or all-ones for bits, integers and permutations
+ *            it gives NaN, or all-ones for bits, integers, permutations and
+ *            categories
  *   fill     what is drawn, and where it goes: memory that the host can access;
  *            arrays must not overlap unless in == out
  *   threads  how many threads may share the work, at least 1: the caller's, and
@@ -347,8 +360,9 @@ PHILOX_API enum philox_status philox_pass_fill(
  *   rate       of exponential numbers, above 0
  *   from, to   the least and the largest integer
  *   p          probability in [0, 1]: of 1 (Bernoulli), of 0 (dropout)
- *   n          how many items a permutation has
- *   in         dropout: as many of dtype, may equal out; rounding: as many f32
+ *   n          how many items a permutation has, how many categories there are
+ *   in         dropout: as many of dtype, may equal out; rounding: as many f32;
+ *              categorical: n sums of u64, read when the work runs
  *   out        device memory for the span's elements
  *
  * Dropout applied to a gradient in the backward pass is its own derivative.
@@ -405,6 +419,9 @@ PHILOX_API enum philox_status philox_pass_truncated_normal(
 	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
 	struct philox_span span, double mean, double std, double low,
 	double high, void *out);
+PHILOX_API enum philox_status philox_pass_categorical(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, const void *in, uint64_t n, void *out);
 
 /* --- numbers of other libraries ------------------------------------------- */
 

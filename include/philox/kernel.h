@@ -3,7 +3,7 @@
  *
  * One definition of everything that turns a state and an element index into a
  * value. It compiles as C11, C++, CUDA and under NVRTC; nothing in it needs
- * the library:
+ * the library, but for philox_weight_sums():
  *
  *   philox/state.h      states, resolving them, Philox blocks, derived keys
  *   philox/real.h       arithmetic that gives the same bits everywhere, with
@@ -16,6 +16,7 @@
  *                       of blocks, random signs
  *   philox/permute.h    orders of n items, without memory
  *   philox/truncated.h  normal numbers of an interval
+ *   philox/weights.h    draws by weight
  *   philox/mixture.h    the order of training data: epochs, mixtures of sources
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
@@ -40,6 +41,7 @@
 #include <philox/round.h>
 #include <philox/permute.h>
 #include <philox/truncated.h>
+#include <philox/weights.h>
 #include <philox/mixture.h>
 
 #endif

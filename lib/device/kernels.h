@@ -50,7 +50,9 @@
 	D(PERMUTATION, "permutation", permutation, n,                          \
 	  KERNELS_WORDS(X, permutation, FILL_SIGNED))                          \
 	D(TRUNCATED_NORMAL, "truncated-normal", truncated_normal, truncated,   \
-	  KERNELS_SHORT(X, truncated_normal))
+	  KERNELS_SHORT(X, truncated_normal))                                  \
+	D(CATEGORICAL, "categorical", categorical, sums,                       \
+	  KERNELS_WORDS(X, categorical, FILL_SIGNED | FILL_SUMS))
 
 /* Parameters: P(type, member of struct philox_fill_desc), in their order. */
 #define FILL_no(P)
@@ -63,6 +65,7 @@
 #define FILL_integers(P) P(uint64_t, from) P(uint64_t, to)
 #define FILL_n(P)        P(uint64_t, n)
 #define FILL_truncated(P) FILL_mean_std(P) FILL_range(P)
+#define FILL_sums(P)      FILL_in(P) FILL_n(P)
 
 /*
  * The kernels of a distribution, one for each dtype: X(name, type of the
@@ -113,7 +116,8 @@ enum {
 	FILL_SIGNED = 4,  /* integers, of i32 or i64, too */
 	FILL_LONG = 8,    /* in f64 it takes a GPU many registers */
 	FILL_MENDED = 16, /* few elements need more than their own words */
-	FILL_SOLVES = 32  /* it takes a GPU many registers in every dtype */
+	FILL_SOLVES = 32, /* it takes a GPU many registers in every dtype */
+	FILL_SUMS = 64    /* `in` has n sums of u64, which all elements read */
 };
 
 /* Every kernel of a fill. */
@@ -155,9 +159,12 @@ struct fill_args {
 	uint64_t rows;  /* at least 1 */
 	uint64_t row_stride;
 	uint64_t threshold; /* Bernoulli, dropout: T, 0 .. 2^32 */
-	uint64_t range;     /* integers: n, or 0 for 2^64; permutation: n */
+	uint64_t range;     /* integers: n, or 0 for 2^64; others: n */
 	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
-	uint64_t from;      /* integers: the least */
+	union {
+		uint64_t from;        /* integers: the least */
+		const uint64_t *sums; /* categorical: n of them */
+	};
 	struct fill_f32_args f32;
 	union { /* the second: truncated normal numbers, in every dtype */
 		struct fill_f64_args f64;

@@ -4,8 +4,8 @@
  * block_<name>(args, source, block, x, v) makes the elements of one block: the
  * inputs are in x (zeros where there is none), the outputs go to v. The source
  * is what fill_begin_<name>(args, state) makes of a state, once for many blocks:
- * the state itself, but for orders. Host loop, CUDA kernel and tests of vector
- * code share these.
+ * the state itself, but for orders and categories. Host loop, CUDA kernel and
+ * tests of vector code share these.
  */
 #ifndef LIB_DIST_BLOCKS_H
 #define LIB_DIST_BLOCKS_H
@@ -170,6 +170,75 @@ FILL_INTEGERS(u64, 2)
 FILL_ORDER(u32, 4)
 FILL_ORDER(u64, 2)
 #undef FILL_ORDER
+
+/* --- categories ----------------------------------------------------------- */
+
+/* The range of the sums, which are read when the work runs. */
+struct fill_categories {
+	struct philox_state state;
+	struct philox_interval interval;
+};
+
+/*
+ * That of philox_integer64_at(), in one loop for all tries: a call would take a
+ * GPU some 20 registers more.
+ */
+PHILOX_FN uint64_t fill_integer_of(struct philox_state state, uint64_t element,
+				   struct philox_interval interval)
+{
+	struct philox_state from = state;
+	uint64_t x = 0;
+	int rejected = 1;
+
+	FILL_ONE_BY_ONE
+	for (uint64_t t = 0; rejected; t++) {
+		x = philox_integer_u64(philox_word64_at(from, element),
+				       interval.n, interval.reject, &rejected);
+		if (rejected)
+			from = philox_retry_state(state, t);
+	}
+	return x;
+}
+
+/* One search after the other: together they take a GPU many registers. */
+#define FILL_CATEGORICAL(type, n)                                             \
+	typedef struct fill_categories fill_source_categorical_##type;        \
+                                                                              \
+	PHILOX_FN struct fill_categories fill_begin_categorical_##type(       \
+		const struct fill_args *args, struct philox_state state)      \
+	{                                                                     \
+		struct fill_categories from;                                  \
+                                                                              \
+		from.state = state;                                           \
+		from.interval =                                               \
+			philox_categorical_interval(args->sums, args->range); \
+		return from;                                                  \
+	}                                                                     \
+                                                                              \
+	PHILOX_FN void block_categorical_##type(                              \
+		const struct fill_args *args, struct fill_categories from,    \
+		uint64_t block, const fill_##type *x, fill_##type *v)         \
+	{                                                                     \
+		(void)x;                                                      \
+		for (unsigned k = 0; k < n; k++)                              \
+			v[k] = 0;                                             \
+		FILL_ONE_BY_ONE                                               \
+		for (unsigned i = 0; i < n; i++) {                            \
+			const fill_##type value =                             \
+				(fill_##type)philox_categorical_of(           \
+					fill_integer_of(from.state,           \
+							n * block + i,        \
+							from.interval),       \
+					args->sums, args->range);             \
+                                                                              \
+			for (unsigned k = 0; k < n; k++)                      \
+				v[k] = k == i ? value : v[k];                 \
+		}                                                             \
+	}
+
+FILL_CATEGORICAL(u32, 4)
+FILL_CATEGORICAL(u64, 2)
+#undef FILL_CATEGORICAL
 
 /* --- real numbers --------------------------------------------------------- */
 

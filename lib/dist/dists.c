@@ -423,7 +423,7 @@ static const struct fill_parameters integers_parameters = {check_integers,
 
 /* --- n -------------------------------------------------------------------- */
 
-/* Of how many items an order has numbers of the dtype. */
+/* Of how many items or categories a dtype has numbers. */
 static uint64_t most_items(enum philox_dtype dtype)
 {
 	switch (dtype) {
@@ -436,16 +436,21 @@ static uint64_t most_items(enum philox_dtype dtype)
 	}
 }
 
-static enum philox_status check_n(const struct philox_fill_desc *fill)
+static enum philox_status check_count(const struct philox_fill_desc *fill,
+				      uint64_t most)
 {
-	uint64_t most = most_items(fill->dtype);
-
 	if (fill->n && fill->n <= most)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "fill: n of dist permutation is %" PRIu64
+			  "fill: n of dist %s is %" PRIu64
 			  ", not from 1 to %" PRIu64 " (dtype %s)",
-			  fill->n, most, fill_dtype_name(fill->dtype));
+			  fill_dist_name(fill->dist), fill->n, most,
+			  fill_dtype_name(fill->dtype));
+}
+
+static enum philox_status check_n(const struct philox_fill_desc *fill)
+{
+	return check_count(fill, most_items(fill->dtype));
 }
 
 static void set_n(const struct philox_fill_desc *fill, struct fill_args *args)
@@ -454,6 +459,26 @@ static void set_n(const struct philox_fill_desc *fill, struct fill_args *args)
 }
 
 static const struct fill_parameters n_parameters = {check_n, set_n};
+
+/* --- in and n ------------------------------------------------------------- */
+
+/* In 64 bits as many as have an address. */
+static enum philox_status check_sums(const struct philox_fill_desc *fill)
+{
+	const uint64_t most = most_items(fill->dtype);
+
+	return check_count(fill, fill_dtype_size(fill->dtype) == 8 ? most >> 3
+								   : most);
+}
+
+static void set_sums(const struct philox_fill_desc *fill,
+		     struct fill_args *args)
+{
+	args->range = fill->n;
+	args->sums = fill->in;
+}
+
+static const struct fill_parameters sums_parameters = {check_sums, set_sums};
 
 /* --- the last element ----------------------------------------------------- */
 

@@ -33,6 +33,13 @@ static size_t out_size(const struct philox_fill_desc *fill)
 	return fill_dtype_size(fill->dtype);
 }
 
+/* Sums are u64 in every dtype. */
+static enum philox_dtype in_dtype(const struct philox_fill_desc *fill)
+{
+	return form_of(fill)->traits & FILL_SUMS ? PHILOX_DTYPE_U64
+						 : form_of(fill)->in;
+}
+
 static size_t in_size(const struct philox_fill_desc *fill)
 {
 	return fill_dtype_size(form_of(fill)->in);
@@ -122,15 +129,21 @@ static enum philox_status check_overlap(const struct philox_fill_desc *fill)
 {
 	uintptr_t in = (uintptr_t)fill->in, out = (uintptr_t)fill->out;
 	uint64_t elements = fill->span.count * fill_rows(&fill->span);
+	int has_sums = form_of(fill)->traits & FILL_SUMS;
+	uint64_t read = has_sums ? fill->n * sizeof(uint64_t)
+				 : elements * in_size(fill);
 	int apart = in > out ? in - out >= elements * out_size(fill)
-			     : out - in >= elements * in_size(fill);
+			     : out - in >= read;
 
-	if (apart || (in == out && in_size(fill) == out_size(fill)))
+	if (apart ||
+	    (in == out && !has_sums && in_size(fill) == out_size(fill)))
 		return PHILOX_OK;
-	return status_set(
-		PHILOX_ERROR_INVALID, "fill: in (%p) and out (%p) overlap%s",
-		fill->in, fill->out,
-		in == out ? ", and their dtypes differ" : " and are not equal");
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: in (%p) and out (%p) overlap%s", fill->in,
+			  fill->out,
+			  has_sums    ? ""
+			  : in == out ? ", and their dtypes differ"
+				      : " and are not equal");
 }
 
 /* An empty span needs no arrays. */
@@ -141,9 +154,10 @@ static enum philox_status check_arrays(const struct philox_fill_desc *fill)
 	if (!fill->span.count)
 		return PHILOX_OK;
 	status = fill_check_array("fill", "out", fill->out, fill->dtype);
-	if (status != PHILOX_OK || !(form_of(fill)->traits & FILL_READS))
+	if (status != PHILOX_OK ||
+	    !(form_of(fill)->traits & (FILL_READS | FILL_SUMS)))
 		return status;
-	status = fill_check_array("fill", "in", fill->in, form_of(fill)->in);
+	status = fill_check_array("fill", "in", fill->in, in_dtype(fill));
 	return status != PHILOX_OK ? status : check_overlap(fill);
 }
 
@@ -279,6 +293,9 @@ static void list_arrays(struct fill_launch *launch)
 	kernel_writes(arrays, "fill: out", args->out,
 		      elements * out_size(fill));
 	kernel_reads(arrays, "fill: in", args->in, elements * in_size(fill));
+	if (form_of(fill)->traits & FILL_SUMS)
+		kernel_reads(arrays, "fill: in", args->sums,
+			     args->range * sizeof(*args->sums));
 	kernel_reads(arrays, "fill: rng.cell", args->rng.cell,
 		     sizeof(*args->rng.cell));
 	launch->call.arrays = arrays;

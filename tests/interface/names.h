@@ -38,6 +38,11 @@ extern struct philox_data *train;
 extern struct philox_mixture_sample *samples;
 extern uint64_t position, first, mine;
 
+/* weights.h */
+extern const double *weights;
+extern size_t count;
+extern uint64_t *sums;
+
 /* graph.h */
 extern const uint32_t *more;
 

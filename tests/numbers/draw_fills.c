@@ -322,6 +322,8 @@ static uint64_t whole_at(const struct philox_fill_desc *fill,
 	if (fill->dist == PHILOX_DIST_PERMUTATION)
 		return is_wide(fill) ? philox_permute(s, fill->n, e)
 				     : (uint32_t)philox_permute(s, fill->n, e);
+	if (fill->dist == PHILOX_DIST_CATEGORICAL)
+		return philox_categorical_at(s, e, fill->in, fill->n);
 	if (is_wide(fill))
 		return is_bits ? philox_word64_at(s, e)
 			       : philox_integer64_at(
@@ -418,7 +420,8 @@ static int block_bits(const struct philox_fill_desc *fill,
 	struct philox_f64x2 two;
 
 	if (fill->dist == PHILOX_DIST_PERMUTATION ||
-	    fill->dist == PHILOX_DIST_TRUNCATED_NORMAL)
+	    fill->dist == PHILOX_DIST_TRUNCATED_NORMAL ||
+	    fill->dist == PHILOX_DIST_CATEGORICAL)
 		return 0;
 	if (fill->dist == PHILOX_DIST_BITS ||
 	    fill->dist == PHILOX_DIST_INTEGERS) {
@@ -487,6 +490,7 @@ static void compare_once(struct fixture *f, const struct bed *bed,
 
 	*bed->cell = random_state();
 	fill.in = bed->in;
+	give_sums(f, &fill);
 	fill.out = bed->out;
 	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));

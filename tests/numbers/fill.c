@@ -578,7 +578,8 @@ static void spoil_others(struct philox_fill_desc *fill)
 		fill->from = kept.from;
 		fill->to = kept.to;
 	}
-	if (fill->dist == PHILOX_DIST_PERMUTATION)
+	if (fill->dist == PHILOX_DIST_PERMUTATION ||
+	    fill->dist == PHILOX_DIST_CATEGORICAL)
 		fill->n = kept.n;
 }
 
@@ -593,6 +594,7 @@ PROMISE(fill, parameters_of_other_distributions_are_not_looked_at)
 
 		fill.span = philox_span_elements(0, 50);
 		fill.in = fill_names[k].in_size ? in : NULL;
+		give_sums(f, &fill);
 		fill.out = out;
 		run(f, &fill);
 		spoil_others(&fill);

@@ -24,7 +24,7 @@ static void draw_whole(struct philox_fill_desc fill, uint64_t first,
 	struct fill_args args;
 
 	fill.span = philox_span_elements(first, count);
-	fill.in = in;
+	fill.in = fill.dist == PHILOX_DIST_CATEGORICAL ? plain_sums() : in;
 	fill.out = out;
 	fill_args(&fill, (struct philox_rng){.state = state}, &args);
 	fill_host_plain(fill_form(fill.dist, fill.dtype)->kernel, &args);
@@ -52,6 +52,7 @@ static void draw_part(struct fixture *f, const struct fill_name *name,
 	memset(place->out, MARGIN_BYTE, place->size);
 	fill.span = span;
 	fill.in = place->in + (MARGIN + shift) * name->in_size;
+	give_sums(f, &fill);
 	fill.out = place->out + (MARGIN + shift) * name->size;
 	OK(philox_rng_fill(f->device, f->stream,
 			   (struct philox_rng){.state = state}, &fill));

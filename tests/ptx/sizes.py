@@ -53,7 +53,7 @@ def comparing(function):
 # Kernels that have one loop for nearly all they do, how it is found, and what
 # its counts are for 16 bytes of
 MAIN_LOOPS = [
-    (r"fill_(?!truncated)\w+|copies|kernel_rows_\w+_[uf]\d+",
+    (r"fill_(?!truncated|categorical)\w+|copies|kernel_rows_\w+_[uf]\d+",
      sass.main_loops, "stored"),
     (r"compare", comparing, "loaded"),
     (r"kernel_sample_b?f\d+", sampling, "loaded"),

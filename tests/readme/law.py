@@ -379,6 +379,25 @@ def data(law):
     return lines
 
 
+def categories(law):
+    lines = []
+    for first, count, weights in (
+            (0, 16, (1, 0, 3.5, 2)), (1000, 8, (1e300, 5e-324, 0.1e300)),
+            (0, 8, (0, 0, 7)),
+            (0, 16, (9, 8, 7, 6, 5, 4, 3, 2, 1, 0.5, 0.25))):
+        sums = law["weight_sums"]([f64(w) for w in weights])
+        lines.append(" ".join(str(law["category"]((42, 0), first + i, sums))
+                              for i in range(count)))
+    return lines
+
+
+def sums(law):
+    made = law["weight_sums"]([f64(w) for w in (0.1, 0, 5e-324, 0.2, 0.7)])
+    counts = (0, 1, 2**62, 2**63 + 3)
+    return [" ".join(map(str, made)), " ".join(
+        str(law["category"]((42, 0), e, counts)) for e in range(16))]
+
+
 def blocks(law, page):
     """The table of Random123."""
     found = re.findall(r"^\| (\S+|2\^64 - 1) \| (\S+|2\^64 - 1) \| "
@@ -401,7 +420,7 @@ def main():
     shown = [text.splitlines() for text in re.findall(
         r"^```output\n(.*?)^```", page, re.M | re.S)]
     makers = (normals, keys, words, values, digests, dropped, rows, tokens,
-              drafts, formats, orders, truncations, data)
+              drafts, formats, orders, truncations, data, categories, sums)
     right = blocks(law, page) and len(shown) == len(makers)
     for answers, maker in zip(shown, makers):
         made = maker(law)

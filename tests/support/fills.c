@@ -47,6 +47,14 @@ const struct fill_name fill_names[] = {
 	 PHILOX_DTYPE_BF16, 2, 2, 64},
 	{"truncated normal f16", PHILOX_DIST_TRUNCATED_NORMAL, PHILOX_DTYPE_F16,
 	 2, 2, 64},
+	{"categorical u32", PHILOX_DIST_CATEGORICAL, PHILOX_DTYPE_U32, 4, 4,
+	 64},
+	{"categorical i32", PHILOX_DIST_CATEGORICAL, PHILOX_DTYPE_I32, 4, 4,
+	 64},
+	{"categorical u64", PHILOX_DIST_CATEGORICAL, PHILOX_DTYPE_U64, 8, 8,
+	 64},
+	{"categorical i64", PHILOX_DIST_CATEGORICAL, PHILOX_DTYPE_I64, 8, 8,
+	 64},
 };
 
 const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);
@@ -69,7 +77,30 @@ struct philox_fill_desc plain_fill(const struct fill_name *name)
 		.rate = 3,
 		.from = 5,
 		.to = 5 + ((uint64_t)1 << 30) * 2 - 7,
-		.n = ((uint64_t)1 << (is_long ? 63 : 31)) - 25};
+		.n = name->dist == PHILOX_DIST_CATEGORICAL
+			     ? PLAIN_CATEGORIES
+			     : ((uint64_t)1 << (is_long ? 63 : 31)) - 25};
+}
+
+const uint64_t *plain_sums(void)
+{
+	static uint64_t sums[PLAIN_CATEGORIES];
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < PLAIN_CATEGORIES; i++) {
+		sum += i % 3 == 1 ? 0 : (i % 3 + i % 7) * 0x84598185839ec;
+		sums[i] = sum;
+	}
+	return sums;
+}
+
+void give_sums(struct fixture *f, struct philox_fill_desc *fill)
+{
+	if (fill->dist != PHILOX_DIST_CATEGORICAL)
+		return;
+	if (!f->sums)
+		f->sums = upload(f, plain_sums(), PLAIN_CATEGORIES * 8);
+	fill->in = f->sums;
 }
 
 int has_element(const struct fill_name *name, uint64_t element)

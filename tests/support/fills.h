@@ -23,6 +23,15 @@ extern const size_t n_fill_names;
 /* A fill of a kind with plain parameters, without arrays. */
 struct philox_fill_desc plain_fill(const struct fill_name *name);
 
+/*
+ * The sums of the categories of plain_fill(), in memory of the host: of weights
+ * of which many are 0, in a total above 2^63, so that many draws are rejected.
+ * give_sums() makes their copy on the device `in`, if the fill is of them.
+ */
+#define PLAIN_CATEGORIES 1501
+const uint64_t *plain_sums(void);
+void give_sums(struct fixture *f, struct philox_fill_desc *fill);
+
 /* Whether that fill has an element: a permutation ends. */
 int has_element(const struct fill_name *name, uint64_t element);
 

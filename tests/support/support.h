@@ -47,6 +47,7 @@ struct fixture {
 	size_t n_natives;
 	uint64_t capture_id; /* of the recording in progress or done last */
 	char message[512];   /* of the recording that failed last */
+	const void *sums;    /* of give_sums(), in arrays; or NULL */
 };
 
 /* A forward that was made, with its numbers. */

@@ -94,6 +94,7 @@ static int check_parameters(const struct draw_line *line)
 		{GIVEN_TO, HAS(INTEGERS), "to", "integers"},
 		{GIVEN_P, HAS(BERNOULLI), "p", "bernoulli"},
 		{GIVEN_ITEMS, HAS(PERMUTATION), "n", "permutation"},
+		{GIVEN_WEIGHTS, HAS(CATEGORICAL), "weights", "categorical"},
 	};
 	const uint32_t dist = 1u << line->draw->fill.dist;
 
@@ -189,6 +190,49 @@ static int check_order(const struct draw_line *line)
 	return 0;
 }
 
+/* Reads weights, which end where `text` does; writes how many there are. */
+static int take_weights(const char *text, double weights[DRAW_WEIGHTS],
+			size_t *count)
+{
+	const char *at = text;
+
+	for (*count = 0; *count < DRAW_WEIGHTS; at++) {
+		const size_t length = strcspn(at, ",");
+		char weight[64];
+
+		snprintf(weight, sizeof(weight), "%.*s", (int)length, at);
+		if (length >= sizeof(weight))
+			return complain_value("draw", "weights", weight,
+					      "is too long for a weight");
+		if (take_real("draw", "weights", weight, &weights[*count]))
+			return 2;
+		++*count;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+	return complain_value("draw", "weights", text,
+			      "has more than %d weights", DRAW_WEIGHTS);
+}
+
+static int check_weights(const struct draw_line *line)
+{
+	const char *text = line->given[GIVEN_WEIGHTS];
+	struct draw *draw = line->draw;
+	double weights[DRAW_WEIGHTS];
+	size_t count;
+
+	if (draw->fill.dist != PHILOX_DIST_CATEGORICAL)
+		return 0;
+	if (take_weights(text ? text : "1,1", weights, &count))
+		return 2;
+	draw->fill.n = count;
+	if (!philox_weight_sums(weights, count, draw->sums))
+		return 0;
+	return complain("draw", "--dist categorical: %s",
+			philox_error_message());
+}
+
 /* Truncated normal numbers have ends of their own, unless they are given. */
 static int set_ends(const struct draw_line *line)
 {
@@ -251,8 +295,8 @@ int draw_check(const struct draw_line *line)
 			       take_end(line, GIVEN_FROM, &fill->from) ||
 			       take_end(line, GIVEN_TO, &fill->to) ||
 			       check_span(line) || check_order(line) ||
-			       set_ends(line) || check_tensor(line) ||
-			       check_fill(line)
+			       check_weights(line) || set_ends(line) ||
+			       check_tensor(line) || check_fill(line)
 		       ? 2
 		       : 0;
 }

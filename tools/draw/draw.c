@@ -194,19 +194,40 @@ static int draw_all(struct drawing *draw)
 	return 0;
 }
 
+/* Returns the sums of categories in memory of the device, or NULL. */
+static void *put_sums(const struct drawing *draw)
+{
+	const size_t size = draw->asked.fill.n * sizeof(uint64_t);
+	void *sums;
+
+	if (philox_memory_alloc(draw->device, size, &sums))
+		return NULL;
+	if (!philox_memory_copy(draw->device, draw->stream, sums,
+				draw->asked.sums, size))
+		return sums;
+	philox_memory_free(draw->device, sums);
+	return NULL;
+}
+
 static int draw_on_device(struct drawing *draw)
 {
+	const int has_sums = draw->asked.fill.dist == PHILOX_DIST_CATEGORICAL;
+	void *sums = NULL;
 	int error = 0;
 
 	if (philox_stream_create(draw->device, 0, &draw->stream))
 		return draw_fails();
-	if (philox_memory_alloc(draw->device, CHUNK * draw->asked.size,
+	if (has_sums)
+		draw->asked.fill.in = sums = put_sums(draw);
+	if ((has_sums && !sums) ||
+	    philox_memory_alloc(draw->device, CHUNK * draw->asked.size,
 				&draw->asked.fill.out))
 		error = draw_fails();
 	else
 		error = draw_all(draw);
 	progress_end();
 	philox_memory_free(draw->device, draw->asked.fill.out);
+	philox_memory_free(draw->device, sums);
 	philox_stream_destroy(draw->device, draw->stream);
 	return error;
 }

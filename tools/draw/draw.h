@@ -10,6 +10,9 @@
 
 /* --- draw: a request to philox draw --------------------------------------- */
 
+/* The most weights that --weights takes. */
+#define DRAW_WEIGHTS 1024
+
 struct draw {
 	const char *device_name;
 	int axis; /* enum axis */
@@ -18,6 +21,7 @@ struct draw {
 	struct philox_layout_desc layout;
 	int raw;
 	size_t size; /* of an element */
+	uint64_t sums[DRAW_WEIGHTS]; /* categorical: fill.n of them */
 };
 
 /*
@@ -43,6 +47,7 @@ enum {
 	GIVEN_TO,
 	GIVEN_P,
 	GIVEN_ITEMS,
+	GIVEN_WEIGHTS,
 	GIVEN_LAYOUT,
 	GIVEN_THREADS,
 	GIVEN_SMS,

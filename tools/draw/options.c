@@ -22,9 +22,9 @@ static const char usage_before_dists[] =
 static const char usage_after_dists[] =
 	" (default bits)\n"
 	"  --dtype T      u32, u64 for bits (default u32); u32, u64, i32, i64 for\n"
-	"                 integers, permutation (default i64); else f32, f64,\n"
-	"                 bf16, f16 (default f32); signs: u32, too, but no f64;\n"
-	"                 truncated-normal: no f64\n"
+	"                 integers, permutation, categorical (default i64); else\n"
+	"                 f32, f64, bf16, f16 (default f32); signs: u32, too, but\n"
+	"                 no f64; truncated-normal: no f64\n"
 	"  --low A, --high B   of uniform: [A, B) (default 0 and 1); of\n"
 	"                 truncated-normal: [A, B] (default -2 and 2)\n"
 	"  --mean M, --std S   of normal, log-normal, truncated-normal (default 0\n"
@@ -34,6 +34,8 @@ static const char usage_after_dists[] =
 	"  --p P          of bernoulli, from 0 to 1 (default 0.5)\n"
 	"  --n N          of permutation: how many items (default: up to the last\n"
 	"                 one drawn); with --count 0 all of them are drawn\n"
+	"  --weights W,W,...   of categorical: at most 1024 weights, that of\n"
+	"                 category 0 first (default 1,1)\n"
 	"  --axis A       element; or, with keys as in a region, across operators:\n"
 	"                 op (E, E + 1, ...), call (of one operator), offset\n"
 	"                 (O + 4 E, ...), seed (S + E, ...), row (of a table); or\n"
@@ -188,6 +190,7 @@ static int read_line(int argc, char **argv, struct draw_line *line,
 		 .given = &given[GIVEN_P]},
 		{"n", TAKES_WHOLE, .to = &fill->n, .least = 1, .most = most,
 		 .given = &given[GIVEN_ITEMS]},
+		{"weights", TAKES_TEXT, .to = &given[GIVEN_WEIGHTS]},
 		{"axis", TAKES_NAME, .to = &draw->axis, .names = draw_axes},
 		{"format", TAKES_NAME, .to = &draw->raw, .names = formats},
 		{"layout", TAKES_NAME, .to = &line->layout,

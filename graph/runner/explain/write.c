@@ -180,7 +180,8 @@ static void print_parameter(FILE *out, const char *name,
 			    const struct text_step *step, int i)
 {
 	fprintf(out, " %s=", name);
-	if (step->dist == PHILOX_DIST_PERMUTATION)
+	if (step->dist == PHILOX_DIST_PERMUTATION ||
+	    step->dist == PHILOX_DIST_CATEGORICAL)
 		fprintf(out, "%" PRIu64, step->with[i]);
 	else if (step->dist == PHILOX_DIST_INTEGERS)
 		print_integer(out, step, step->with[i]);
@@ -216,6 +217,7 @@ static void print_parameters(FILE *out, const struct text_step *step)
 		FILL_integers(PRINT);
 		break;
 	case PHILOX_DIST_PERMUTATION:
+	case PHILOX_DIST_CATEGORICAL:
 		FILL_n(PRINT);
 		break;
 	case PHILOX_DIST_TRUNCATED_NORMAL:

@@ -17,7 +17,7 @@
 #define DIST(dist, name, function, parameters, kernels) \
 	[PHILOX_DIST_##dist] = (name),
 static const char *const dists[] = {
-	FILL_DISTS(DIST, )[PHILOX_DIST_TRUNCATED_NORMAL + 1] = NULL};
+	FILL_DISTS(DIST, )[PHILOX_DIST_CATEGORICAL + 1] = NULL};
 
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", "f16",
 				     "f64", "i32", "i64", NULL};

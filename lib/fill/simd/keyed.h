@@ -251,6 +251,9 @@ static void keyed_fold(const struct simd_keyed *blocks, unsigned n,
 #define fill_truncated_normal_f32          NULL
 #define fill_truncated_normal_bf16         NULL
 #define fill_truncated_normal_f16          NULL
+/* Nor for searches, each of which reads where it likes. */
+#define fill_categorical_u32               NULL
+#define fill_categorical_u64               NULL
 
 #define SIMD_ROW(name, out, in, n, traits) .fill[KERNEL_##name] = fill_##name,
 #define SIMD_KEYED_ROW(name, type, n)         \

@@ -122,7 +122,7 @@ typedef void simd_steps(const struct simd_columns *columns, float most,
 			float above, const struct simd_buckets *buckets);
 
 /* The loops of one instruction set: one for every fill but
- * permutations and truncated normal numbers. */
+ * permutations, truncated normal numbers and categories. */
 struct simd_loops {
 	unsigned chunk; /* blocks in a chunk, at most SIMD_CHUNK_MAX */
 	unsigned lanes; /* blocks in a vector */

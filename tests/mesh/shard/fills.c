@@ -32,6 +32,7 @@ static void draw_whole(struct fixture *f, const struct fill_name *name,
 
 	fill.span = philox_span_elements(0, count);
 	fill.in = arrays->in;
+	give_sums(f, &fill);
 	fill.out = arrays->out;
 	OK(philox_rng_fill(f->device, f->stream,
 			   (struct philox_rng){.state = state}, &fill));
@@ -56,6 +57,7 @@ static void draw_part(struct fixture *f, const struct fill_name *name,
 		if (k >= n)
 			break;
 		fill.in = arrays->part_in + offset * name->in_size;
+		give_sums(f, &fill);
 		fill.out = arrays->part_out + offset * name->size;
 		OK(philox_rng_fill(f->device, f->stream,
 				   (struct philox_rng){.state = state}, &fill));

@@ -13,7 +13,7 @@
 
 enum {
 	LAYOUTS = PHILOX_LAYOUT_JAX + 2, /* one is unknown */
-	DISTS = 11,
+	DISTS = 14,
 	DTYPES = 9,
 	ROWS = 3,
 	COLS = 1001,
@@ -42,7 +42,7 @@ static struct philox_fill_desc fill_of(uint32_t dist, uint32_t dtype,
 	struct philox_fill_desc fill = plain_fill(&name);
 
 	fill.span = philox_span_rows(5, ROWS, COLS, 2000);
-	fill.in = in;
+	fill.in = dist == PHILOX_DIST_CATEGORICAL ? plain_sums() : in;
 	fill.out = out;
 	return fill;
 }

@@ -69,10 +69,12 @@ OTHER_WORDS = {
     "philox_permutation": "arithmetic: a formula's n",
     "philox_fill_desc": "arithmetic: the n of philox_permute()",
     "philox_pass_permutation": "arithmetic: the n of philox_permute()",
+    "philox_pass_categorical": "the n of struct philox_fill_desc",
     "philox_rank_digest": "its bytes are sent: a size_t could leave padding",
 }
 ARITHMETIC = {"draw.h", "real.h", "values.h", "kernel.h", "state.h",
-              "round.h", "permute.h", "truncated.h", "mixture.h"}
+              "round.h", "permute.h", "truncated.h", "mixture.h",
+              "weights.h"}
 FUNCTION = re.compile(
     r"^(?:PHILOX_(?:API|FN|RARE)|static inline)[ \n]([^;{}=]*?\b(philox_\w+)"
     r"\((.*?)\))\s*(?:;|\n\{)", re.M | re.S)

@@ -22,7 +22,7 @@ kinds()
 		jax; do
 		for dist in bits uniform normal bernoulli log-normal exponential \
 			gumbel integers signs permutation \
-			truncated-normal; do
+			truncated-normal categorical; do
 			for dtype in u32 u64 i32 i64 f32 f64 bf16 f16; do
 				made=$(digest --layout $layout --dist $dist \
 					--dtype $dtype) || continue

@@ -347,6 +347,16 @@ check "p of a distribution without one" refuses \
 	"--p '0.5': needs --dist bernoulli, not normal" --dist normal --p 0.5
 check "a range of a distribution without one" refuses \
 	"--high '2': needs --dist uniform or truncated-normal, not bits" --high 2
+check "categories without weights" \
+	refuses "weights: all weights are 0" --dist categorical --weights 0,0
+check "a weight below 0" refuses "weight 1 is -2" \
+	--dist categorical --weights 1,-2,3
+for weights in '' , 1, ,1 1,,2 1,x inf; do
+	check "weights '$weights'" refuses "must be a finite number" \
+		--dist categorical --weights "$weights"
+done
+check "too many weights" refuses 'has more than 1024 weights' \
+	--dist categorical --weights "$(seq -s, 1025)"
 check "a mean of a distribution without one" refuses \
 	"--mean '1': needs --dist normal, log-normal or truncated-normal, not gumbel" \
 	--dist gumbel --mean 1
@@ -414,7 +424,7 @@ done
 # option=VALUE DIST...: has no meaning for the other distributions
 while read -r option value has; do
 	for dist in bits uniform normal bernoulli log-normal exponential \
-		gumbel integers permutation truncated-normal; do
+		gumbel integers permutation truncated-normal categorical; do
 		case " $has " in
 		*" $dist "*)
 			check "--$option of $dist" lines 1 . --dist $dist \
@@ -429,6 +439,7 @@ while read -r option value has; do
 done <<'END'
 low 0.25 uniform truncated-normal
 n 5 permutation
+weights 1,2 categorical
 high 0.75 uniform truncated-normal
 mean 2 normal log-normal truncated-normal
 std 2 normal log-normal truncated-normal

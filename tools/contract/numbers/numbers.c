@@ -37,7 +37,8 @@ struct trial {
 struct buffers {
 	size_t size;
 	unsigned char *input, *expected, *got;
-	void *in, *out;
+	uint64_t *sums; /* of categories, as many as the fill's n */
+	void *in, *out, *device_sums;
 	philox_stream stream;
 };
 
@@ -79,14 +80,44 @@ static void make_every_input(const struct trial *t, struct buffers *b)
 			words[i] = (uint32_t)(i / 8) << 16 | low[i % 8];
 }
 
+static int has_sums(const struct trial *t)
+{
+	return t->kind->dist == PHILOX_DIST_CATEGORICAL;
+}
+
+/* Of integer weights of which a third are 0, in a total of 2^63 or more. */
+static void make_sums(const struct trial *t, struct buffers *b)
+{
+	const uint64_t share = ONES / t->fill.n;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < t->fill.n; i++) {
+		sum += i % 3 == 1 ? 0 : share - (i * 0x9e3779b9 & share >> 2);
+		b->sums[i] = sum;
+	}
+}
+
+static void prepare_sums(struct contract *c, const struct trial *t,
+			 struct buffers *b)
+{
+	const size_t size = t->fill.n * sizeof(*b->sums);
+
+	b->sums = malloc(size);
+	EXPECT(b->sums);
+	make_sums(t, b);
+	EXPECT_OK(contract_memory(c, size, &b->device_sums));
+	EXPECT_OK(contract_copy(c, b->device_sums, b->sums, size, b->stream));
+}
+
 /* The fill of a trial, from and to these buffers. */
 static struct philox_fill_desc fill_of(const struct trial *t, const void *in,
-				       void *out)
+				       const void *sums, void *out)
 {
 	struct philox_fill_desc fill = t->fill;
 	size_t start = MARGIN + t->shift;
 
-	fill.in = (const char *)in + start * t->kind->in_size;
+	fill.in = has_sums(t) ? sums
+			      : (const char *)in + start * t->kind->in_size;
 	fill.out = (char *)out + start * t->kind->size;
 	return fill;
 }
@@ -94,7 +125,8 @@ static struct philox_fill_desc fill_of(const struct trial *t, const void *in,
 static void make_expected(const struct trial *t, struct buffers *b)
 {
 	struct philox_rng rng = {.state = t->state};
-	struct philox_fill_desc fill = fill_of(t, b->input, b->expected);
+	struct philox_fill_desc fill =
+		fill_of(t, b->input, b->sums, b->expected);
 	struct fill_args args;
 
 	if (t->kind->reads && t->in_place)
@@ -110,7 +142,7 @@ static enum philox_status fill_device(struct contract *c, const struct trial *t,
 {
 	struct philox_rng rng = {.state = t->state, .cell = t->cell};
 	struct philox_fill_desc fill =
-		fill_of(t, b->in, t->in_place ? b->in : b->out);
+		fill_of(t, b->in, b->device_sums, t->in_place ? b->in : b->out);
 
 	return philox_rng_fill(c->device, b->stream, rng, &fill);
 }
@@ -143,6 +175,8 @@ static void prepare(struct contract *c, const struct trial *t,
 	b->expected = malloc(b->size);
 	b->got = malloc(b->size);
 	EXPECT(b->input && b->expected && b->got);
+	if (has_sums(t))
+		EXPECT_PART(prepare_sums(c, t, b));
 	if (t->every_input)
 		make_every_input(t, b);
 	else
@@ -167,6 +201,7 @@ static void release(struct contract *c, struct buffers *b)
 	free(b->input);
 	free(b->expected);
 	free(b->got);
+	free(b->sums);
 }
 
 static void try_fill(struct contract *c, const struct trial *t)
@@ -196,6 +231,8 @@ static struct trial new_trial(const struct fill_kind *kind)
 				   .to = 999,
 				   .n = 1000003}};
 
+	if (has_sums(&t))
+		t.fill.n = 1001;
 	return t;
 }
 
@@ -423,6 +460,24 @@ static void every_order(struct contract *c)
 				continue;
 			t.fill.span =
 				philox_span_rows(1, 3, ns[k] / 7, ns[k] / 4);
+			t.shift = k % 3;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+/* Of one category and of numbers around powers of two, up to a million. */
+static void every_count(struct contract *c)
+{
+	static const uint64_t ns[] = {1, 2, 3, 4, 5, 31, 32, 33, 1000, 1000003};
+
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
+		for (size_t k = 0; k < sizeof(ns) / sizeof(ns[0]); k++) {
+			struct trial t = new_trial(kind);
+
+			if (!has_sums(&t))
+				break;
+			t.fill.n = ns[k];
+			t.fill.span.first = k;
 			t.shift = k % 3;
 			EXPECT_PART(try_fill(c, &t));
 		}
@@ -692,6 +747,7 @@ const struct contract_check contract_numbers[] = {
 	 .run = every_parameter},
 	{"integers of wide ranges are the host's", .run = wide_ranges},
 	{"orders of few and many items are the host's", .run = every_order},
+	{"categories of few and many are the host's", .run = every_count},
 	{"normal numbers of every kind of interval are the host's",
 	 .run = every_interval},
 	{"a shard draws what the whole has there", .run = every_shard},
