@@ -323,7 +323,8 @@ static uint64_t whole_at(const struct philox_fill_desc *fill,
 		return is_wide(fill) ? philox_permute(s, fill->n, e)
 				     : (uint32_t)philox_permute(s, fill->n, e);
 	if (fill->dist == PHILOX_DIST_CATEGORICAL)
-		return philox_categorical_at(s, e, fill->in, fill->n);
+		return philox_categorical_at(s, e, fill->in, fill->n) &
+		       (is_wide(fill) ? UINT64_MAX : UINT32_MAX);
 	if (is_wide(fill))
 		return is_bits ? philox_word64_at(s, e)
 			       : philox_integer64_at(
