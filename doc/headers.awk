@@ -372,7 +372,8 @@ function take_line(line)
 		take_comment()
 	else if (line ~ /^#include/)
 		take_include(line)
-	else if (line ~ /^#ifndef PHILOX_.*_HP*$/ || line ~ /^#define PHILOX_.*_HP*$/)
+	else if ((line ~ /^#ifndef __CUDACC_RTC__$/ && L[I + 1] == "") ||
+		 line ~ /^#ifndef PHILOX_.*_HP*$/ || line ~ /^#define PHILOX_.*_HP*$/)
 		return
 	else if (line ~ /^#if/)
 		take_condition()

@@ -35,6 +35,7 @@ extern "C" {
 /* --- with replacement: integer weights of real ones ----------------------- */
 
 #ifndef __CUDACC_RTC__
+
 /*
  * Make integer weights of real ones, and write their running sums.
  *
@@ -61,6 +62,7 @@ extern "C" {
  */
 PHILOX_API enum philox_status philox_weight_sums(const double *weights,
 						 size_t count, uint64_t *sums);
+
 #endif
 
 /* --- with replacement: a category ----------------------------------------- */
@@ -98,12 +100,13 @@ PHILOX_FN uint64_t philox_categorical_of(uint64_t x, const uint64_t *sums,
 }
 
 /*
- * Return the range of the integers x of categories: from 0 up to their total,
- * which is not in it. A total of 0 has all of 2^64, of which none selects a
- * category.
+ * Return the range of the integers that select categories.
  *
  *   sums   running sums of integer weights
  *   count  how many, at least 1
+ *
+ * It is that of all integers below their total. A total of 0 has all of 2^64,
+ * of which none selects a category.
  *
  * During capture: legal.
  * Threads: any, at any time.
