@@ -19,6 +19,7 @@
  *   philox/quantize.h
  *                     tensors rounded stochastically to 8 and 4 bits, with
  *                     scales of blocks
+ *   philox/subset.h   subsets by weight, without replacement
  *   philox/rows.h     tables of states for samplers, and tokens from logits
  *   philox/penalties.h
  *                     biases, and penalties for tokens that rows have had
@@ -37,7 +38,7 @@
  *   philox/kernel.h   the numbers themselves, for your own kernels
  *   philox/permute.h  orders of n items, without memory
  *   philox/truncated.h  normal numbers of an interval
- *   philox/weights.h  draws by weight
+ *   philox/weights.h  draws by weight, with replacement
  *   philox/mixture.h  epochs and mixtures of data, without memory
  *   philox/interop.h  the same as a string, and states for the kernels of
  *                     other libraries

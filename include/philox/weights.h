@@ -1,5 +1,5 @@
 /*
- * philox/weights.h - draws by weight
+ * philox/weights.h - draws by weight, with replacement
  *
  *   philox_weight_sums(weights, count, sums);
  *   uint64_t category = philox_categorical_at(state, e, sums, count);
@@ -7,9 +7,9 @@
  * Category i is drawn with a probability of exactly W[i] / (W[0] + ... +
  * W[count - 1]), where W[i] is an integer. `sums` has the running sums of these
  * integers: sums[i] is W[0] + ... + W[i]. Elements are independent of each
- * other: these are draws with replacement. A draw takes a search in the sums,
- * of as many steps as count has binary digits, and no memory of its own, so
- * millions of categories are fine.
+ * other: these are draws with replacement (without: philox/subset.h). A draw
+ * takes a search in the sums, of as many steps as count has binary digits, and
+ * no memory of its own, so millions of categories are fine.
  *
  * Whoever has integer weights, such as counts, makes the sums of them; any
  * integers will do whose total is above 0 and below 2^64. For real weights
