@@ -8,6 +8,8 @@
 #include <philox/subset.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/base/base.h"
+#include "lib/subset/subset.h"
 #include "tests/support/support.h"
 
 enum { MOST = 20000 };
@@ -374,6 +376,42 @@ PROMISE(subset, of_one_is_a_sample)
 	OK(philox_sample_states(f->device, f->stream, row, 1, &sample));
 	read_back(f, &token, sample.tokens, 4);
 	cr_assert_eq(drawn.chosen[0], token);
+}
+
+/* --- instruction sets ----------------------------------------------------- */
+
+#ifdef __x86_64__
+static void are_the_same_keys(subset_keys_of *keys_of, const char *name)
+{
+	static uint32_t weights[3000];
+	static float noise[3000];
+	static uint64_t plain[3000], keys[3000];
+	struct subset_args args = {.weights = weights, .items = 3000};
+
+	for (uint32_t k = 0; k < 12; k++) {
+		args.dtype = PHILOX_DTYPE_F32 + k % 3;
+		args.is_log = k / 3 % 2;
+		for (uint32_t i = 0; i < 3000; i++) {
+			weights[i] = i * 1431655u * (k + 1) ^ i << 20;
+			noise[i] = (float)(int)(i * 2654435761u) * 0x1p-27f;
+		}
+		subset_keys_scalar(&args, 7 * k, 2000 + k, noise, plain);
+		keys_of(&args, 7 * k, 2000 + k, noise, keys);
+		cr_assert_arr_eq(keys, plain, (2000 + k) * sizeof(*keys), "%s",
+				 name);
+	}
+}
+#endif
+
+Test(subset, has_the_same_keys_with_each_instruction_set)
+{
+	if (!simd_has(SIMD_AVX2))
+		cr_skip("this CPU has no AVX2");
+#ifdef __x86_64__
+	are_the_same_keys(subset_keys_avx2, "AVX2");
+	if (simd_has(SIMD_AVX512))
+		are_the_same_keys(subset_keys_avx512, "AVX-512");
+#endif
 }
 
 /* --- statistics ----------------------------------------------------------- */

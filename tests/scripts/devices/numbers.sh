@@ -480,6 +480,7 @@ rm "$WORK/file/philox/kernel.h"
 cat >"$WORK/flush.cu" <<'END'
 #include <philox/kernel.h>
 #include <philox/rows.h>
+#include <philox/subset.h>
 extern "C" __global__ void values(const uint32_t *w, const float *x,
 				  const double *y, uint64_t t, float *out,
 				  uint16_t *narrow)
@@ -539,6 +540,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[44] = philox_gumbel_of_exponential(x[45]);
 	out[45] = philox_f32_from_bits(philox_sample_order(x[46], 0) >> 32);
 	out[46] = philox_f32_of(philox_f64_of(x[47]));
+	out[47] = philox_weight_ln(x[48]);
+	out[48] = philox_f32_from_bits(philox_subset_key(state, 3, x[49]) >> 32);
 }
 extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 				 uint64_t t, struct philox_f32x4 *four,
