@@ -77,16 +77,10 @@ def fma_64(a, b, c):
 
 
 def horner(coefficients, x):
-    p = F32(coefficients[0])
+    of = fma_64 if x.dtype == F64 else fma
+    p = x.dtype.type(coefficients[0])
     for c in coefficients[1:]:
-        p = fma(p, x, c)
-    return p
-
-
-def horner_64(coefficients, x):
-    p = F64(coefficients[0])
-    for c in coefficients[1:]:
-        p = fma_64(p, x, c)
+        p = of(p, x, c)
     return p
 
 

@@ -6,11 +6,12 @@ look at the library. A function takes arrays: `w` holds words, as u64 below
 """
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 
 from arith import (F32, F64, I64, U64, bits, f32_of, f64_of, fma, fma_64,
-           horner, horner_64, product_64, u64)
+                   horner, product_64, u64)
 
 REGION, OP, RANK, RETRY, TABLE, ROW, AXIS, ACCEPT, REST = range(1, 10)
 HALF = U64(0xFFFFFFFF)
@@ -20,37 +21,53 @@ def reals(text):
     return [float.fromhex(c) for c in text.split()]
 
 
-LN32 = reals("-0x1.f5ec48p-4 0x1.2178eap-3 -0x1.f8a198p-4 0x1.1e28aap-3 "
-         "-0x1.556e9p-3 0x1.99db12p-3 -0x1.ffffd8p-3 0x1.5554eep-2 -0x1p-1")
-EXP32 = reals("0x1.6fe2cep-10 0x1.12563ep-7 0x1.555304p-5 0x1.555468p-3 "
-          "0x1p-1 0x1p+0 0x1p+0")
-SIN32 = reals("-0x1.98dd16p-13 0x1.1105bep-7 -0x1.55554p-3")
-COS32 = reals("0x1.99e0eep-16 -0x1.6c0c1ap-10 0x1.55554ap-5 -0x1p-1 0x1p+0")
-LN64 = reals(
-    "0x1.65668342bba37p-4 -0x1.62d72bc8a80b3p-4 0x1.4bdf6116f4869p-5 "
-    "-0x1.74edef69d8c18p-5 0x1.f2225236fbbaep-5 -0x1.05f98e6d4f50bp-4 "
-    "0x1.1042140b7ebdbp-4 -0x1.240d047699e3dp-4 0x1.3b20c5d3844dbp-4 "
-    "-0x1.555c8f456d191p-4 0x1.745c908924372p-4 -0x1.99995b87f293dp-4 "
-    "0x1.c71c751fd6d32p-4 -0x1.0000009dba7bep-3 0x1.2492491e77b9ap-3 "
-    "-0x1.55555553a7e8ap-3 0x1.99999999a4964p-3 -0x1.0000000000fd5p-2 "
-    "0x1.555555555551fp-2 -0x1.ffffffffffffbp-2")
-EXP64 = reals(
-    "0x1.8abbd0ccf243dp-26 0x1.2896dec5e1e94p-22 0x1.71f49fd04517dp-19 "
-    "0x1.a019b4282da66p-16 0x1.a019f7d7fa4f1p-13 0x1.6c16c179d1237p-10 "
-    "0x1.11111112cccaep-7 0x1.5555555553ba2p-5 0x1.5555555554edbp-3 "
-    "0x1p-1 0x1p+0 0x1p+0")
-SIN64 = reals(
-    "0x1.5d64c92307b58p-33 -0x1.ae5db47839702p-26 0x1.71de3475642bcp-19 "
-    "-0x1.a01a019ab4ad5p-13 0x1.111111110eb1fp-7 -0x1.555555555553dp-3")
-COS64 = reals(
-    "-0x1.8faecf3c4877dp-37 0x1.1ee9ec47cae32p-29 -0x1.27e4f80a767bep-22 "
-    "0x1.a01a019cb26f2p-16 -0x1.6c16c16c15184p-10 0x1.555555555554cp-5 "
-    "-0x1p-1 0x1p+0")
-LN2, LOG2E, LN2_HIGH, LN2_LOW, ANGLE = map(F32, reals(
-    "0x1.62e43p-1 0x1.715476p+0 0x1.62e4p-1 0x1.7f7d1cp-20 0x1.921fb6p-32"))
-LN2_64, LOG2E_64, LN2_HIGH_64, LN2_LOW_64, ANGLE_64 = map(F64, reals(
-    "0x1.62e42fefa39efp-1 0x1.71547652b82fep+0 0x1.62e42fefp-1 "
-    "0x1.473de6af278edp-34 0x1.921fb54442d18p-52"))
+# What the functions of f32 and those of f64 differ in
+
+NAMES = "LN2 LOG2E LN2_HIGH LN2_LOW ANGLE".split()
+SHORT = SimpleNamespace(
+    real=F32, fma=fma, number=f32_of, size=32, places=23, bias=127,
+    begin=0x3F2AAAAB, third=0x55555480, ends=(F32(-104), F32(89)),
+    LN=reals("-0x1.f5ec48p-4 0x1.2178eap-3 -0x1.f8a198p-4 0x1.1e28aap-3 "
+             "-0x1.556e9p-3 0x1.99db12p-3 -0x1.ffffd8p-3 0x1.5554eep-2 "
+             "-0x1p-1"),
+    EXP=reals("0x1.6fe2cep-10 0x1.12563ep-7 0x1.555304p-5 0x1.555468p-3 "
+              "0x1p-1 0x1p+0 0x1p+0"),
+    SIN=reals("-0x1.98dd16p-13 0x1.1105bep-7 -0x1.55554p-3"),
+    COS=reals("0x1.99e0eep-16 -0x1.6c0c1ap-10 0x1.55554ap-5 -0x1p-1 0x1p+0"),
+    **dict(zip(NAMES, map(F32, reals(
+        "0x1.62e43p-1 0x1.715476p+0 0x1.62e4p-1 0x1.7f7d1cp-20 "
+        "0x1.921fb6p-31")))))               # twice ANGLE, of half of t
+LONG = SimpleNamespace(
+    real=F64, fma=fma_64, number=f64_of, size=53, places=52, bias=1023,
+    begin=0x3FE5555555555555, third=0xAAAAAAAAAAAAB,
+    ends=(F64(-746), F64(710)),
+    LN=reals(
+        "0x1.65668342bba37p-4 -0x1.62d72bc8a80b3p-4 0x1.4bdf6116f4869p-5 "
+        "-0x1.74edef69d8c18p-5 0x1.f2225236fbbaep-5 -0x1.05f98e6d4f50bp-4 "
+        "0x1.1042140b7ebdbp-4 -0x1.240d047699e3dp-4 0x1.3b20c5d3844dbp-4 "
+        "-0x1.555c8f456d191p-4 0x1.745c908924372p-4 -0x1.99995b87f293dp-4 "
+        "0x1.c71c751fd6d32p-4 -0x1.0000009dba7bep-3 0x1.2492491e77b9ap-3 "
+        "-0x1.55555553a7e8ap-3 0x1.99999999a4964p-3 -0x1.0000000000fd5p-2 "
+        "0x1.555555555551fp-2 -0x1.ffffffffffffbp-2"),
+    EXP=reals(
+        "0x1.8abbd0ccf243dp-26 0x1.2896dec5e1e94p-22 0x1.71f49fd04517dp-19 "
+        "0x1.a019b4282da66p-16 0x1.a019f7d7fa4f1p-13 0x1.6c16c179d1237p-10 "
+        "0x1.11111112cccaep-7 0x1.5555555553ba2p-5 0x1.5555555554edbp-3 "
+        "0x1p-1 0x1p+0 0x1p+0"),
+    SIN=reals(
+        "0x1.5d64c92307b58p-33 -0x1.ae5db47839702p-26 0x1.71de3475642bcp-19 "
+        "-0x1.a01a019ab4ad5p-13 0x1.111111110eb1fp-7 -0x1.555555555553dp-3"),
+    COS=reals(
+        "-0x1.8faecf3c4877dp-37 0x1.1ee9ec47cae32p-29 -0x1.27e4f80a767bep-22 "
+        "0x1.a01a019cb26f2p-16 -0x1.6c16c16c15184p-10 0x1.555555555554cp-5 "
+        "-0x1p-1 0x1p+0"),
+    **dict(zip(NAMES, map(F64, reals(
+        "0x1.62e42fefa39efp-1 0x1.71547652b82fep+0 0x1.62e42fefp-1 "
+        "0x1.473de6af278edp-34 0x1.921fb54442d18p-52")))))
+
+
+def form_of(x):
+    return LONG if x.dtype == F64 else SHORT
 
 
 # Blocks, keys, offsets
@@ -142,71 +159,72 @@ def indices(cut, n, p, c, b=1, bounds=None):
     return run(c, 2 * p) + run(2 * p - 1 - c, 2 * p)
 
 
-# Functions of f32
+# Functions of f32 and f64. Draws have 32 bits, or the upper 53 of 64
 
 def ln_core(r, k):
-    p = fma(r * r, horner(LN32, r), r)
-    return fma(F32(k), LN2, p)
+    of = form_of(r)
+    p = of.fma(r * r, horner(of.LN, r), r)
+    return of.fma(of.real(k), of.LN2, p)
 
 
-def ln(x):
-    n = bits(x).astype(I64)
-    k = (n - 0x3F2AAAAB) >> 23
-    return ln_core(f32_of(n - (k << 23)) - F32(1), k.astype(F32))
+def ln(x, more=0):
+    """The logarithm of x 2^more."""
+    of, n = form_of(x), bits(x).astype(I64)
+    k = (n - of.begin) >> of.places
+    r = of.number(n - (k << of.places)) - of.real(1)
+    return ln_core(r, (k + more).astype(of.real))
 
 
 def exp(x):
-    x = np.where(x > 89, F32(89), x)
-    x = np.where(x < -104, F32(-104), x)
-    n = bits(fma(x, LOG2E, F32(3 * 2**22))).astype(I64) - 0x4B400000
-    m = -n.astype(F32)
-    p = horner(EXP32, fma(m, LN2_LOW, fma(m, LN2_HIGH, x)))
-    return p * power(n >> 1) * power(n - (n >> 1))
+    of = form_of(x)
+    x, last = np.clip(x, *of.ends), of.real(3 * 2**(of.places - 1))
+    n = bits(of.fma(x, of.LOG2E, last)).astype(I64) - int(bits(last))
+    m = -n.astype(of.real)
+    p = horner(of.EXP, of.fma(m, of.LN2_LOW, of.fma(m, of.LN2_HIGH, x)))
+    for half in n >> 1, n - (n >> 1):
+        p = p * of.number((half + of.bias) << of.places)
+    return p
 
 
-def power(n):
-    return f32_of((n + 127) << 23)
-
-
-def sin_cos(w):
-    q = (w + U64(2**29)) & HALF
-    turn = (q & U64(2**30 - 1)).astype(I64)
-    t = (4 * turn - 2**31 + 2).astype(F32) * ANGLE
+def sin_cos(a, of=SHORT):
+    a, quarter = a.astype(I64), of.size - 2
+    q = (a + 2**(quarter - 1)) >> quarter
+    t = (2 * (a - (q << quarter)) + 1).astype(of.real) * of.ANGLE
     y = t * t
-    s = fma(t * y, horner(SIN32, y), t)
-    return turned(q >> U64(30), s, horner(COS32, y))
+    s = of.fma(t * y, horner(of.SIN, y), t)
+    return turned((q & 3).astype(np.int8), s, horner(of.COS, y))
 
 
 def turned(quarter, s, c):
-    quarter = (quarter & type(quarter.flat[0])(3)).astype(np.int8)
     swap = quarter & 1 == 1
     sine, cosine = np.where(swap, c, s), np.where(swap, s, c)
     sine = np.where(quarter >= 2, -sine, sine)
     return sine, np.where((quarter == 1) | (quarter == 2), -cosine, cosine)
 
 
-def unit(w):
-    """(w + 1/2) 2^-32"""
-    return fma(w.astype(F32), F32(2**-32), F32(2**-33))
+def unit(w, of):
+    """(w + 1/2) 2^-32, or 2^-53"""
+    return of.fma(w.astype(of.real), of.real(2.0**-of.size),
+                  of.real(2.0**(-of.size - 1)))
 
 
-def radius(w):
-    return np.sqrt(F32(-2) * ln(unit(w)))
+def radius(w, of=SHORT):
+    return np.sqrt(of.real(-2) * ln(unit(w, of)))
 
 
-def normal(w):
-    """Of words of blocks: both numbers of each pair."""
-    r = radius(w[..., ::2])
-    both = (fma(r, x, F32(0)) for x in sin_cos(w[..., 1::2]))
+def normal(w, of):
+    """Of draws of blocks: both numbers of each pair."""
+    r = radius(w[..., ::2], of)
+    both = (of.fma(r, x, of.real(0)) for x in sin_cos(w[..., 1::2], of))
     return np.stack(tuple(both), -1).reshape(w.shape)
 
 
-def exponential(w):
-    """Of words that need no refinement."""
-    x = np.empty(w.shape, F32)
-    small = w < 0x55555480
-    x[small] = -ln_core(-unit(w[small]), F32(0))
-    x[~small] = -ln(unit(HALF - w[~small]))
+def exponential(w, of):
+    """Of draws that need no refinement."""
+    x = np.empty(w.shape, of.real)
+    small = w < of.third
+    x[small] = -ln_core(-unit(w[small], of), of.real(0))
+    x[~small] = -ln(unit(U64(2**of.size - 1) - w[~small], of))
     return x
 
 
@@ -216,7 +234,7 @@ def refined(w, more):
 
 
 def exponential_of(w, state, q):
-    x = exponential(w)
+    x = exponential(w, SHORT)
     at = np.nonzero(w < 256)
     if len(at[0]):
         more = more_words(state, 0, u64(q)[at[:-1]])
@@ -226,67 +244,6 @@ def exponential_of(w, state, q):
 
 def gumbel_of(w, state, q):
     return F32(0) - ln(exponential_of(w, state, q))
-
-
-# Functions of f64
-
-def ln_core_64(r, k):
-    p = fma_64(r * r, horner_64(LN64, r), r)
-    return fma_64(F64(k), LN2_64, p)
-
-
-def ln_64(x):
-    n = bits(x).astype(I64)
-    k = (n - 0x3FE5555555555555) >> 52
-    return ln_core_64(f64_of(n - (k << 52)) - F64(1), k.astype(F64))
-
-
-def exp_64(x):
-    x = np.where(x > 710, F64(710), x)
-    x = np.where(x < -746, F64(-746), x)
-    n = bits(fma_64(x, LOG2E_64, F64(3 * 2**51))).astype(I64)
-    n = n - 0x4338000000000000
-    m = -n.astype(F64)
-    p = horner_64(EXP64, fma_64(m, LN2_LOW_64, fma_64(m, LN2_HIGH_64, x)))
-    return p * power_64(n >> 1) * power_64(n - (n >> 1))
-
-
-def power_64(n):
-    return f64_of((n + 1023) << 52)
-
-
-def sin_cos_64(a):
-    a = a.astype(I64)
-    q = (a + 2**50) >> 51
-    t = (2 * (a - (q << 51)) + 1).astype(F64) * ANGLE_64
-    y = t * t
-    s = fma_64(t * y, horner_64(SIN64, y), t)
-    return turned(q, s, horner_64(COS64, y))
-
-
-def unit_64(a):
-    """(a + 1/2) 2^-53"""
-    return fma_64(a.astype(F64), F64(2**-53), F64(2**-54))
-
-
-def normal_64(a):
-    a = a >> U64(11)
-    r = np.sqrt(F64(-2) * ln_64(unit_64(a[..., 0])))
-    both = (fma_64(r, x, F64(0)) for x in sin_cos_64(a[..., 1]))
-    return np.stack(tuple(both), -1)
-
-
-def exponential_64(a):
-    a = a >> U64(11)
-    x = np.empty(a.shape, F64)
-    small = a < 0xAAAAAAAAAAAAB
-    x[small] = -ln_core_64(-unit_64(a[small]), F64(0))
-    x[~small] = -ln_64(unit_64(U64(2**53 - 1) - a[~small]))
-    return x
-
-
-def gumbel_64(a):
-    return F64(0) - ln_64(exponential_64(a))
 
 
 # To bf16 and f16, as bits
@@ -360,12 +317,11 @@ def around(x, dtype):
     return at(high), at(low)
 
 
-def ranged(u, low, high, dtype):
-    real, mul = (F64, fma_64) if dtype == "f64" else (F32, fma)
-    x = mul(u, real(F64(high) - F64(low)), real(low))
-    bottom, top = real(around(low, dtype)[0]), real(around(high, dtype)[1])
-    x = np.where(x < top, x, top)
-    return np.where(x > bottom, x, bottom)
+def ranged(u, low, high, dtype, of):
+    x = of.fma(u, of.real(F64(high) - F64(low)), of.real(low))
+    bottom, top = around(low, dtype)[0], around(high, dtype)[1]
+    x = np.where(x < top, x, of.real(top))
+    return np.where(x > bottom, x, of.real(bottom))
 
 
 def threshold(p):
@@ -380,39 +336,34 @@ def packed(x, dtype):
 
 
 def uniform(w, dtype):
-    """w: words, or draws of 64 bits for f64."""
-    digits = DIGITS[dtype]
-    if dtype == "f64":
-        return (w >> U64(11)).astype(F64) * F64(2**-53)
-    return (w >> U64(32 - digits)).astype(F32) * F32(2.0**-digits)
+    """w: words, or the upper 53 bits of draws of 64 for f64."""
+    of, digits = LONG if dtype == "f64" else SHORT, DIGITS[dtype]
+    return (w >> U64(of.size - digits)).astype(of.real) * of.real(
+        2.0**-digits)
 
 
-def standard(kind, state, q, w, is64):
+def standard(kind, state, q, w, of):
     if kind in ("normal", "log-normal"):
-        return (normal_64 if is64 else normal)(w)
-    if is64:
-        return (exponential_64 if kind == "exponential" else gumbel_64)(w)
-    of = exponential_of if kind == "exponential" else gumbel_of
-    return of(w, state, q)
+        return normal(w, of)
+    x = exponential(w, of) if of is LONG else exponential_of(w, state, q)
+    return x if kind == "exponential" else of.real(0) - ln(x)
 
 
 def reals_of(kind, dtype, state, q, a, b):
     """f32 or f64 of blocks; a, b: low, high or mean, std or rate."""
-    is64 = dtype == "f64"
-    real, mul = (F64, fma_64) if is64 else (F32, fma)
-    w = words(state, q)
+    of, w = LONG if dtype == "f64" else SHORT, words(state, q)
     if kind == "bernoulli":
-        return (w < U64(threshold(a))).astype(real)
-    w = wide(w) if is64 else w
+        return (w < U64(threshold(a))).astype(of.real)
+    w = wide(w) >> U64(11) if of is LONG else w
     if kind == "uniform":
-        return ranged(uniform(w, dtype), a, b, dtype)
-    x = standard(kind, state, q, w, is64)
+        return ranged(uniform(w, dtype), a, b, dtype, of)
+    x = standard(kind, state, q, w, of)
     if kind == "exponential":
-        return x * real(F64(1) / F64(a))
+        return x * of.real(F64(1) / F64(a))
     if kind == "gumbel":
         return x
-    x = mul(x, real(b), real(a))
-    return x if kind == "normal" else (exp_64 if is64 else exp)(x)
+    x = of.fma(x, of.real(b), of.real(a))
+    return x if kind == "normal" else exp(x)
 
 
 def integers(state, q, dtype, first, last):

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from arith import F32, F64, I64, U64, bits, f32_of, fma, u64
-from law import (ACCEPT, REST, block, exp, fold, gumbel_of, ln, ln_64, words)
+from law import (ACCEPT, REST, block, exp, fold, gumbel_of, ln, words)
 
 ERROR = 2**64 - 1
 JOINT, KPM, MKP = range(3)
@@ -156,7 +156,7 @@ class Entry:
             return np.full(len(self.keys), np.nan, F32)
         total = sum(masses(self.exponents(self.kept)))
         cut = max(total.bit_length() - 53, 0)
-        ln_total = ln_64(F64((total >> cut) * 2.0**(cut - 56)))
+        ln_total = ln(F64((total >> cut) * 2.0**(cut - 56)))
         t = self.exponents(self.keys).astype(F64)
         return np.where(self.keys < self.cut, F32(-np.inf),
                 (t - ln_total).astype(F32))

@@ -8,9 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from arith import F32, F64, I64, U64, bits, f32_of, f64_of, fma_64, horner_64
-from law import (LOG2E_64, bf16, exp_64, f16, ln_64, poison, reals,
-                 wide, words)
+from arith import F32, F64, I64, U64, bits, f32_of, f64_of, fma_64, horner
+from law import LONG, bf16, exp, f16, ln, poison, reals, wide, words
 
 MILLS64 = reals(
     "-0x1.02ae58a975a3dp-28 0x1.3a532b4dc53e3p-28 0x1.765b9725bd068p-25 "
@@ -75,7 +74,7 @@ def pair_step(x, y, d):
 def pair_exp(x):
     """exp(-x)"""
     magic = 3 * 2.0**51
-    n = fma(x[0], float(LOG2E_64), magic) - magic
+    n = fma(x[0], float(LONG.LOG2E), magic) - magic
     r = pair(n * LN2_PARTS[0], n * LN2_PARTS[1])
     r = pair_sum(r, (-x[0], -x[1]))
     r = pair_sum(r, (n * LN2_PARTS[2], 0.0))
@@ -101,11 +100,11 @@ def central(x):
 # One tail. base and ratio are floats, the rest arrays
 
 def mills(x):
-    return horner_64(MILLS64, (x - 4) / (x + 4)) / (x + 0.75)
+    return horner(MILLS64, (x - 4) / (x + 4)) / (x + 0.75)
 
 
 def tail_log(base, ratio, t, at):
-    return t * fma_64(t, 0.5, base) - ln_64(at / ratio)
+    return t * fma_64(t, 0.5, base) - ln(at / ratio)
 
 
 def tail_solve(base, ratio, tail):
@@ -127,9 +126,9 @@ def tail_solve(base, ratio, tail):
 def tail_begin(base, ratio, mass):
     y = mass * ratio
     a, b = base * y, y * y
-    p2 = fma_64(b, 127 / 5040, horner_64(BEGIN2, a))
-    p1 = fma_64(p2, b, horner_64(BEGIN1, a))
-    return y * fma_64(p1, b, horner_64(BEGIN0, a))
+    p2 = fma_64(b, 127 / 5040, horner(BEGIN2, a))
+    p1 = fma_64(p2, b, horner(BEGIN1, a))
+    return y * fma_64(p1, b, horner(BEGIN0, a))
 
 
 def step(x):
@@ -145,7 +144,7 @@ def tail_quantile(base, ratio, mass, rest):
     rest = np.where(lower, 1 - mass, rest)
     t = np.empty(len(mass), F64)
     t[begins] = tail_begin(base, ratio, mass[begins])
-    t[~begins] = tail_solve(base, ratio, -ln_64(rest[~begins]))
+    t[~begins] = tail_solve(base, ratio, -ln(rest[~begins]))
     return base + t
 
 
@@ -173,7 +172,7 @@ def one_side(base, end):
     if t < 40:
         at = np.full(1, t, F64)
         log = tail_log(base, ratio, at, np.full(1, one(mills, base + t), F64))
-        rest = float(exp_64(-log)[0])
+        rest = float(exp(-log)[0])
     return base, ratio, 1 - rest, rest
 
 
