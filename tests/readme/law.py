@@ -150,7 +150,7 @@ def read(page):
     names = {name: globals()[name] for name in (
         "Fraction", "f32", "f64", "fma", "sqrt", "exact", "bits", "f32_of",
         "f64_of", "u32", "u64")}
-    names["inf"] = math.inf
+    names["inf"], names["nan"] = math.inf, math.nan
     for name, size, numbers in re.findall(
             r"^\| `((?:LN|EXP|SIN|COS|MILLS)(32|64))` \| (.*) \|$", page, re.M):
         kind = f32 if size == "32" else f64
@@ -398,6 +398,11 @@ def sums(law):
         str(law["category"]((42, 0), e, counts)) for e in range(16))]
 
 
+def subsets(law):
+    logits = [law["weight_ln"](f32(7 * i % 16)) for i in range(16)]
+    return [f"{i} {key:x}" for i, key in law["subset"]((42, 72), logits, 5)]
+
+
 def blocks(law, page):
     """The table of Random123."""
     found = re.findall(r"^\| (\S+|2\^64 - 1) \| (\S+|2\^64 - 1) \| "
@@ -420,7 +425,8 @@ def main():
     shown = [text.splitlines() for text in re.findall(
         r"^```output\n(.*?)^```", page, re.M | re.S)]
     makers = (normals, keys, words, values, digests, dropped, rows, tokens,
-              drafts, formats, orders, truncations, data, categories, sums)
+              drafts, formats, orders, truncations, data, categories, sums,
+              subsets)
     right = blocks(law, page) and len(shown) == len(makers)
     for answers, maker in zip(shown, makers):
         made = maker(law)
