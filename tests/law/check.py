@@ -5,8 +5,8 @@ check.py --library LIBPHILOX.SO [--values N] [--fractions N] [--entries N]
 
   --values     of all kinds, dtypes and shapes, by law.py
   --fractions  also by the page's own functions, with exact arithmetic
-  --entries    tokens and drafts, shards, regions, rows, data and roundings to
-               8 and 4 bits, N of each
+  --entries    tokens and drafts, shards, regions, rows, data, roundings to 8
+               and 4 bits, sums of weights and subsets, N of each
   --words      functions of one word: N chunks of 2^16 words, and some more
   --all-words  one of them, or "all", for all 2^32 words; what is done is in a
                file of FOLDER/law, and not done again
@@ -20,10 +20,12 @@ import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                              "compare"))
+import categories  # noqa: E402
 import codes  # noqa: E402
 import keys  # noqa: E402
 import mixtures  # noqa: E402
 import samples  # noqa: E402
+import subsets  # noqa: E402
 import values  # noqa: E402
 import words  # noqa: E402
 from library import Library  # noqa: E402
@@ -59,7 +61,9 @@ def compared(args):
         wrong = (keys.check(library, rng, args.entries) or
                  samples.check(library, rng, args.entries) or
                  mixtures.check(calls, library, rng, args.entries) or
-                 codes.check(calls, library, rng, args.entries))
+                 codes.check(calls, library, rng, args.entries) or
+                 categories.check(calls, library, rng, args.entries) or
+                 subsets.check(library, rng, args.entries))
     if (args.words or args.all_words) and not wrong:
         wrong = of_words(args, rng)
     return wrong

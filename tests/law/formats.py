@@ -5,8 +5,8 @@ x holds f32; fields, words and codes are u64 or i64.
 
 import numpy as np
 
-from arith import F32, F64, I64, U64, bits, f32_of, u64
-from law import HALF, more_words, word_of, words
+from arith import F32, F64, I64, U64, bits
+from law import more_words, word_of, words
 
 FORMATS = {            # digits, least power, largest, sign
     "bf16": (7, -126, 0x7F7F, 0x8000), "f16": (10, -14, 0x7BFF, 0x8000),

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from arith import F32, F64, I64, U64, bits, f32_of, fma, u64
+from arith import F32, F64, I64, U64, bits, f32_of, fma
 from law import (ACCEPT, REST, block, exp, fold, gumbel_of, ln, words)
 
 ERROR = 2**64 - 1

@@ -75,3 +75,15 @@ void calls_order(struct philox_state state, uint64_t items, uint32_t count,
 		back[i] = philox_permute_inverse(state, items, at[i]);
 	}
 }
+
+/* Categories of elements, by running sums */
+void calls_categories(struct philox_state state, uint64_t count,
+		      const uint64_t *sums, uint32_t n_elements,
+		      const uint64_t *elements, uint64_t *out);
+void calls_categories(struct philox_state state, uint64_t count,
+		      const uint64_t *sums, uint32_t n_elements,
+		      const uint64_t *elements, uint64_t *out)
+{
+	for (uint32_t i = 0; i < n_elements; i++)
+		out[i] = philox_categorical_at(state, elements[i], sums, count);
+}

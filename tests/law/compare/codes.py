@@ -10,7 +10,7 @@ import law
 import page
 from arith import F32, U64, bits, f32_of
 from library import Quantize, Rounding, State, at
-from values import any_state, any_u64, pick
+from states import any_state, any_u64, pick
 
 FORMS = list(formats.FORMATS)
 COUNT = 4000

@@ -1,22 +1,27 @@
-"""Truncated normal numbers, orders and signs: their fills, and what the page's
-functions give. values.py compares them as all others."""
+"""Truncated normal numbers, orders, signs and categories: their fills, and what
+the page's functions give. values.py compares them as all others."""
 
 from math import inf, nextafter
 
 import numpy as np
 
+import categories
 import formats
 import law
 import orders
 import truncated
+import weights
 from arith import U64
 
 NORMAL, ORDER, SIGNS = "truncated-normal", "permutation", "signs"
+CATEGORY = "categorical"
 KINDS = ([(NORMAL, dtype) for dtype in ("f32", "bf16", "f16")] +
          [(ORDER, dtype) for dtype in ("u32", "u64", "i32", "i64")] +
-         [(SIGNS, dtype) for dtype in ("f32", "bf16", "f16", "u32")])
-SHARES = {NORMAL: 0.3, ORDER: 0.3, SIGNS: 1}
-MOST = {NORMAL: 80, ORDER: 200, SIGNS: 2**15}   # of a fill: many parameters
+         [(SIGNS, dtype) for dtype in ("f32", "bf16", "f16", "u32")] +
+         [(CATEGORY, dtype) for dtype in ("u32", "u64", "i32", "i64")])
+SHARES = {NORMAL: 0.3, ORDER: 0.3, SIGNS: 1, CATEGORY: 0.3}
+# Of a fill: there are many parameters
+MOST = {NORMAL: 80, ORDER: 200, SIGNS: 2**15, CATEGORY: 300}
 LARGEST = {"u32": 2**32, "i32": 2**31, "u64": 2**63, "i64": 2**63}
 
 
@@ -116,6 +121,8 @@ def order_span(rng, span, n):
 def span_and_parameters(rng, kind, dtype, span):
     if kind == NORMAL:
         return span, any_truncation(rng, dtype), None
+    if kind == CATEGORY:
+        return span, categories.any_sums(rng), None
     first, count, rows, stride = span
     if kind == ORDER:
         items = any_count(rng, LARGEST[dtype])
@@ -133,6 +140,8 @@ def of_law(kind, dtype, state, e, a):
     size = "u%d" % law.SIZES[dtype]
     if kind == ORDER:
         return orders.items(*state, a, e).astype(size)
+    if kind == CATEGORY:
+        return weights.categories(state, e, a).astype(size)
     if dtype == "u32":
         return formats.sign_bits(state, e)
     return law.packed(formats.signs(state, e), dtype).astype(size)
@@ -145,6 +154,9 @@ def of_page(p, kind, dtype, state, e, a):
     if kind == NORMAL:
         x = p.truncated(state, e, *map(p.f64, a))
         return narrowed(p, x, dtype, *a[2:])
+    if kind == CATEGORY:
+        made = p.category(state, e, a.tolist()) if a[-1] else -1
+        return made % 2**(8 * law.SIZES[dtype])
     if dtype == "u32":
         return sum((p.word(state, 32 * e + i) < 2**31) << i for i in range(32))
     one = p.f32(-1 if p.word(state, e) < 2**31 else 1)

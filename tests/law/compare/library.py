@@ -11,7 +11,7 @@ from law import SIZES
 DISTS = {name: i for i, name in enumerate((
     "bits", "uniform", "normal", "bernoulli", "dropout", "log-normal",
     "exponential", "gumbel", "integers", "round", "signs", "permutation",
-    "truncated-normal"))}
+    "truncated-normal", "categorical"))}
 DTYPES = {name: i for i, name in enumerate((
     "u32", "u64", "f32", "bf16", "f16", "f64", "i32", "i64"))}
 CUTS = {name: i for i, name in enumerate((
@@ -35,6 +35,7 @@ def struct(name, text):
 
 
 State = struct("State", "U:seed U:offset")
+Rng = struct("Rng", "U:seed U:offset p:cell")
 Quantize = struct(
     "Quantize", "z:size u:op u:call U:first U:count U:rows U:row_stride "
     "u:in_dtype u:format u:rule u:bits u:scaling u:flags p:in_ p:out p:scales "
@@ -66,6 +67,8 @@ Rows = struct("Rows", "z:size s:name u:count p:generator")
 RowList = struct("RowList", "z:size p:indices p:mask u:count p:steps")
 RowFill = struct("RowFill", "z:size u:dist u:dtype U:first U:count p:counts "
                  "U:pitch p:out u:flags u:reserved")
+Subset = struct("Subset", "z:size p:weights u:dtype u:is_log u:items u:wanted "
+                "p:chosen p:keys p:count p:scratch")
 Axis = struct("Axis", "s:name u:n_ranks u:coordinate u:flags u:reserved")
 Op = struct("Op", "s:name u:calls U:advance")
 Region = struct("Region", "z:size s:name p:ops z:n_ops z:op_size p:generator "
@@ -117,6 +120,8 @@ class Library:
         f = Fill(dist=DISTS[kind], dtype=DTYPES[dtype], out=at(out),
                  in_=at(values), first=span[0], count=span[1], rows=span[2],
                  row_stride=span[3])
+        if kind == "categorical":           # a: the sums
+            f.in_, f.n = at(a), len(a)
         names = {"uniform": ("low", "high"), "normal": ("mean", "std"),
                  "log-normal": ("mean", "std"), "exponential": ("rate",),
                  "integers": ("from_", "to"), "bernoulli": ("p",),

@@ -13,7 +13,7 @@ from arith import U64
 from keys import any_name
 from library import (Data, DataSample, Mixture, MixtureSource, Source, State,
                      at)
-from values import any_state, pick
+from states import any_state, pick
 
 DEFAULT = 65536
 COUNT = 24                              # positions of a read

@@ -10,7 +10,8 @@ import arith
 import law
 import fills
 import page
-from arith import F32, F64, U64
+from arith import F32, F64
+from states import any_span, any_state, any_u64, pick
 
 REALS = "f32", "f64", "bf16", "f16"
 KINDS = (
@@ -22,36 +23,6 @@ KINDS = (
 # log-normals, exponentials and Gumbel numbers of f64 take a microsecond each
 SHARES = {kind: 0.1 if kind[1] == "f64" else fills.SHARES.get(kind[0], 1)
           for kind in KINDS}
-LARGEST_STATE = 2**64 - 4
-
-
-def pick(rng, choices):
-    return choices[int(rng.integers(len(choices)))]
-
-
-def any_u64(rng):
-    """All bits, or few, or near an end."""
-    x = int(rng.integers(0, 2**64, dtype=U64))
-    shape = int(rng.integers(4))
-    if shape == 0:
-        return x >> int(rng.integers(64))
-    return 2**64 - 1 - (x >> 50) if shape == 1 else x
-
-
-def any_state(rng):
-    return any_u64(rng), any_u64(rng) & LARGEST_STATE
-
-
-def any_span(rng, n):
-    """Of up to n elements: a row, or rows that may be longer apart."""
-    rows = 1 if rng.integers(2) else int(rng.integers(1, min(40, n + 1)))
-    count = int(rng.integers(1, n // rows + 1))
-    stride = count + int(rng.integers(0, 9)) * int(rng.integers(0, 1000))
-    room = 2**64 - (rows - 1) * stride - count
-    first = min(any_u64(rng), room)
-    if rng.integers(3) == 0:
-        first = int(rng.integers(0, 100))
-    return first, count, rows, stride
 
 
 def span_and_parameters(rng, kind, dtype, n):

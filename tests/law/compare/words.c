@@ -4,7 +4,9 @@
  * check.py builds it as a library and compares it with law.py. F(name, type,
  * value) makes `name`, which writes the values of n words from `first` on.
  */
+#include <math.h>
 #include <philox/kernel.h>
+#include <philox/subset.h>
 
 static float sine(uint32_t w)
 {
@@ -61,3 +63,6 @@ F(refined, float, philox_exponential_small(50, w))
 /* Of the number with these bits, or of 1 where it has none */
 F(exp, float, philox_exp_f32((w & 0x7fffffff) > 0x7f800000 ? 1 : number(w)))
 F(ln, float, philox_ln_f32(w - 0x800000 < 0x7f000000 ? number(w) : 1))
+F(weight_ln, float,
+  isnan(philox_weight_ln(number(w))) ? number(0x7fc00000)
+				     : philox_weight_ln(number(w)))

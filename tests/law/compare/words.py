@@ -13,6 +13,7 @@ import subprocess
 import numpy as np
 
 import law
+import weights
 from arith import F32, U64, bits, f32_of
 from page import TREE
 
@@ -42,6 +43,11 @@ def exp(w):
     return law.exp(np.where(np.isnan(x), F32(1), x))
 
 
+def weight_ln(w):
+    x = weights.weight_ln(f32_of(w))
+    return np.where(np.isnan(x), f32_of(0x7FC00000), x)
+
+
 def ln(w):
     normal = (w >= 0x800000) & (w < 0x7F800000)
     return law.ln(f32_of(np.where(normal, w, U64(0x3F800000))))
@@ -65,6 +71,7 @@ FUNCTIONS = {
     "to_f16": lambda w: law.f16(f32_of(w)),
     "exp": exp,
     "ln": ln,
+    "weight_ln": weight_ln,
 }
 
 

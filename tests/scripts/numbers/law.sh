@@ -15,7 +15,7 @@ is_short()
 {
 	lines=$(cat tests/law/page.py tests/law/arith.py tests/law/law.py \
 		tests/law/tokens.py tests/law/truncated.py tests/law/orders.py \
-		tests/law/formats.py | wc -l)
+		tests/law/formats.py tests/law/weights.py | wc -l)
 	echo "$lines lines"
 	[ "$lines" -gt 0 ] && [ "$lines" -le 1500 ]
 }
@@ -44,7 +44,7 @@ agrees()
 
 check "values of all kinds, dtypes and shapes" agrees . --values 1000000
 check "some of them by fractions" agrees . --fractions 2000
-check "tokens, drafts, shards, regions, rows, data and roundings" \
+check "tokens, drafts, shards, regions, rows, data, roundings, subsets" \
 	agrees . --entries 100
 check "functions of one word" agrees . --words 4
 
@@ -98,4 +98,12 @@ check "a rounding that goes away from 0 too often is noticed" \
 check "a tie of the first 40 bits is noticed" \
 	differs formats.py 's/goal\[left\], t = more, t + 1/goal[left] = more/' \
 	--entries 1
+check "a category that has the integer at its end is noticed" \
+	differs weights.py 's/side="right"/side="left"/' --values 36000
+check "a weight that is rounded down is noticed" \
+	differs weights.py 's/ + Fraction(1, 2)/ + 0/' --entries 20
+check "a denormal weight of another power is noticed" \
+	differs weights.py 's/-149, 0/-148, 0/' --entries 60
+check "a subset of one item less is noticed" \
+	differs weights.py 's/keys >= cut/keys > cut/' --entries 5
 finish
