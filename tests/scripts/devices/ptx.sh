@@ -63,7 +63,8 @@ DUMPS=$WORK
 export CUOBJDUMP DUMPS
 kernels="lib/kernels/cuda/cuda.cu lib/kernels/cuda/heads.cu lib/rows/cuda.cu
 	lib/sample/best.cu lib/sample/filter.cu lib/accept/accept.cu
-	lib/split/split.cu lib/quantize/cuda.cu lib/quantize/large.cu"
+	lib/split/split.cu lib/quantize/cuda.cu lib/quantize/large.cu
+	lib/subset/subset.cu"
 # The rules for PTX are not for condition.cu, which has no numbers
 # shellcheck disable=SC2086 # a build's folder has no blanks, make sees to it
 objects=$(printf "$BUILD/%s.o " $kernels)
