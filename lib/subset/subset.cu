@@ -307,6 +307,7 @@ extern "C" __global__ void __launch_bounds__(SUBSET_THREADS)
 	for (uint32_t chunk = blockIdx.x; total && chunk < chunks;
 	     chunk += gridDim.x)
 		subset_write_chunk(&args, state, chunk);
+#pragma unroll 1
 	for (uint64_t i = (uint64_t)total + subset_thread(); i < args.wanted;
 	     i += subset_threads())
 		subset_none(&args, (uint32_t)i);
