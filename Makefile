@@ -372,11 +372,12 @@ KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/kernels/*.cpp))
 PROOF_OBJS := $(call objects,$(wildcard tests/simulated/proof/*.cpp))
 RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
 SIMULATED_BLAS := $(call objects,tests/simulated/blas/blas.cpp)
-$(KERNEL_OBJS) $(PROOF_OBJS) $(RUNTIME_OBJS) $(SIMULATED_BLAS): private \
-	TOOLKIT := $(CUDA_INCLUDES)
+ASKED_OBJS := $(call objects,$(wildcard tests/simulated/asked/*.c*))
+$(KERNEL_OBJS) $(PROOF_OBJS) $(RUNTIME_OBJS) $(SIMULATED_BLAS) $(ASKED_OBJS): \
+	private TOOLKIT := $(CUDA_INCLUDES)
 # tests/simulated/switches.c has the sanitizer's functions
-$(KERNEL_OBJS) $(PROOF_OBJS) $(SIMULATED_BLAS): private CXXFLAGS += -Wno-unknown-pragmas \
-	-fno-exceptions \
+$(KERNEL_OBJS) $(PROOF_OBJS) $(SIMULATED_BLAS) $(ASKED_OBJS): private \
+	CXXFLAGS += -Wno-unknown-pragmas -fno-exceptions \
 	$(if $(SANITIZE),-DSIMULATED_SANITIZED,-fsanitize=thread)
 $(SIMULATION)/switches.c.o: private CFLAGS += \
 	$(if $(SANITIZE),-DSIMULATED_SANITIZED)
@@ -405,6 +406,10 @@ $(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
 $(SIMULATION)/gpu-cublas: $(SIMULATED_BLAS) $(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link)
 
+$(SIMULATION)/answers: $(ASKED_OBJS) $(call objects,tests/probe/shared.c) \
+		$(SIMULATED_OBJS) $(BUILD)/stamp.link
+	$(call link)
+
 # examples/ranks there, with a NCCL that is loaded when it runs
 RANKS_KERNELS := $(call objects,tests/simulated/ranks/kernels.cpp)
 $(RANKS_KERNELS): private TOOLKIT := $(CUDA_INCLUDES)
@@ -421,7 +426,7 @@ $(SIMULATION)/ranks/libnccl.so: tests/simulated/ranks/nccl.c
 	@mkdir -p $(@D)
 	$(Q)$(RANKS_CC) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $<
 SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests \
-	$(SIMULATION)/harsh $(SIMULATION)/gpu-cublas
+	$(SIMULATION)/harsh $(SIMULATION)/answers $(SIMULATION)/gpu-cublas
 
 # Questions that only a real GPU answers (tests/probe/probe.h)
 PROBE := $(BUILD)/tests/gpu-probe

@@ -14,8 +14,8 @@
  *   build/tests/gpu-probe KEY...     those whose keys begin so
  *   build/tests/gpu-probe --list     keys and what is assumed; needs no GPU
  *
- * tests/gpu.sh runs it. The simulated GPU answers by assumption and not by
- * being asked, so this is not linked with it.
+ * tests/gpu.sh runs it. The simulated GPU answers by assumption, so it is asked
+ * only whether it does what shared.c assumes: tests/simulated/asked.
  */
 #ifndef TESTS_PROBE_PROBE_H
 #define TESTS_PROBE_PROBE_H

@@ -45,6 +45,7 @@ struct job {
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static struct host_device *devices[MOST_GPUS];
+static atomic_int is_lost[MOST_GPUS];
 static size_t device_count;
 static struct run *runs;
 static struct job jobs[MOST_JOBS];
@@ -71,7 +72,32 @@ void gpu_has_work(void)
 	atomic_store(&has_work, 1);
 }
 
+/* --- faults --------------------------------------------------------------- */
+
+static size_t number_of(const struct host_device *device)
+{
+	size_t i = 0;
+
+	while (i < device_count && devices[i] != device)
+		i++;
+	return i;
+}
+
+int gpu_is_lost(const struct host_device *device)
+{
+	const size_t number = number_of(device);
+
+	return number < device_count && atomic_load(&is_lost[number]);
+}
+
 /* --- runs ----------------------------------------------------------------- */
+
+static struct host_device *device_of(const struct run *run)
+{
+	while (run->parent)
+		run = run->parent;
+	return run->stream->device;
+}
 
 static struct run *run_of(const struct host_stream *stream)
 {
@@ -192,7 +218,7 @@ static void begin_bodies(struct run *run, size_t node, int again)
 	uint32_t which;
 
 	if ((again && branch->what.kind != CONDITIONAL_WHILE) ||
-	    !host_branch_picks(branch, &which)) {
+	    gpu_is_lost(device_of(run)) || !host_branch_picks(branch, &which)) {
 		end_node(run, node);
 		return;
 	}
@@ -321,13 +347,39 @@ static int set_piece(struct job *job)
 	return job->done == work->size;
 }
 
+/* The GPU is lost if a thread makes a fault. 1: the kernel has ended */
+static int kernel_piece(struct job *job)
+{
+	const size_t pieces = 1 + below((size_t)1 << below(10));
+	const int ended = simulated_advance(job->grid, pieces);
+
+	if (ended >= 0)
+		return ended;
+	atomic_store(&is_lost[number_of(device_of(job->run))], 1);
+	simulated_drop(job->grid);
+	return 1;
+}
+
+/* What a lost GPU has begun, or would begin: 1, it does nothing more. */
+static int drop_piece(struct job *job)
+{
+	const enum host_work_kind kind = job->work->kind;
+
+	if (kind == HOST_KERNEL)
+		simulated_drop(job->grid);
+	else if (kind != HOST_COPY && kind != HOST_SET)
+		host_work_run(job->work);
+	return 1;
+}
+
 /* 1: the job has ended */
 static int run_piece(struct job *job)
 {
+	if (gpu_is_lost(device_of(job->run)))
+		return drop_piece(job);
 	switch (job->work->kind) {
 	case HOST_KERNEL:
-		return simulated_advance(job->grid,
-					 1 + below((size_t)1 << below(10)));
+		return kernel_piece(job);
 	case HOST_COPY:
 		return copy_piece(job);
 	case HOST_SET:

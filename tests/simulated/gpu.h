@@ -38,6 +38,9 @@ void gpu_has_work(void);
 /* One piece of work; 0: there is none. No lock is held. */
 int gpu_go_on(void);
 
+/* [lost-fault] Whether a kernel of a GPU has made a fault. */
+int gpu_is_lost(const struct host_device *device);
+
 /* The edges of a program that was made of a graph (queue.c). */
 const struct gpu_edges *gpu_edges_of(const struct host_program *program);
 

@@ -30,6 +30,7 @@
 #define WARP       32
 #define STACK_SIZE ((size_t)192 << 10) /* parameters are up to 32 KiB */
 #define MOST_LIVE  512 /* fibers of a kernel, unless all wait for others */
+#define NEAR_ZERO  4096 /* no memory is below it */
 
 /* Where threads wait; a place in the source must be the same for all. */
 struct gate {
@@ -82,6 +83,7 @@ struct simulated_grid {
 	size_t begun, all;
 	struct fiber **fibers; /* with a thread; those that wait come last */
 	size_t ready, live;
+	int has_fault;
 };
 
 static struct fiber *resting; /* without a thread: kept for the next one */
@@ -220,6 +222,19 @@ static void set_open(int open)
 	is_open = open;
 }
 
+/*
+ * [lost-fault] An access at or near address 0 ends the kernel: its threads are
+ * left where they are.
+ */
+static void end_kernel_at(const void *address)
+{
+	if (!current || !pthread_equal(pthread_self(), runner) ||
+	    (uintptr_t)address >= NEAR_ZERO)
+		return;
+	current->grid->has_fault = 1;
+	_longjmp(scheduler, 1);
+}
+
 /* Opens the pages for the block that touches them; other faults are as ever. */
 static void fault(int number, siginfo_t *info, void *context)
 {
@@ -227,6 +242,7 @@ static void fault(int number, siginfo_t *info, void *context)
 	char *to = __start_simulated_shared + pages_at;
 
 	(void)context;
+	end_kernel_at(info->si_addr);
 	if (is_open || !loaded ||
 	    (uintptr_t)info->si_addr - pages >= pages_size) {
 		signal(number, SIG_DFL);
@@ -248,11 +264,11 @@ static void find_pages(void)
 	struct sigaction action = {.sa_sigaction = fault,
 				   .sa_flags = SA_SIGINFO | SA_NODEFER};
 
+	sigaction(SIGSEGV, &action, NULL);
 	if (first >= end)
 		return;
 	pages_at = first - start;
 	pages_size = end - first;
-	sigaction(SIGSEGV, &action, NULL);
 	set_open(0);
 }
 
@@ -458,7 +474,7 @@ struct simulated_grid *simulated_begin(const void *pointer)
 	return grid;
 }
 
-static void end_grid(struct simulated_grid *grid)
+void simulated_drop(struct simulated_grid *grid)
 {
 	for (unsigned i = 0; i < grid->launch->blocks; i++) {
 		if (loaded == &grid->blocks[i])
@@ -482,13 +498,15 @@ int simulated_advance(struct simulated_grid *grid, size_t pieces)
 		budget--;
 		go_on(choose(grid));
 		current = NULL;
+		if (grid->has_fault)
+			return -1;
 	}
 	if (grid->live) {
 		enter(grid->fibers[0]);
 		die("not all threads come to where this one waits",
 		    grid->fibers[0]->gate->file, grid->fibers[0]->gate->line);
 	}
-	end_grid(grid);
+	simulated_drop(grid);
 	return 1;
 }
 

@@ -47,6 +47,33 @@ struct philox_device *runtime_gpu(void)
 	return gpus[runtime_index()];
 }
 
+cudaError_t runtime_lost(void)
+{
+	struct philox_device *gpu = gpus[runtime_index()];
+
+	return gpu && gpu_is_lost(host_of(gpu)) ? cudaErrorIllegalAddress
+						: cudaSuccess;
+}
+
+/*
+ * [lost-reset] Another GPU takes its place, which knows no handle of the one
+ * before; that ends its work by itself.
+ */
+cudaError_t cudaDeviceReset(void)
+{
+	const int index = runtime_index();
+	struct philox_device *fresh;
+
+	if (!runtime_gpu())
+		return runtime_error(cudaErrorMemoryAllocation);
+	fresh = open_gpu();
+	if (!fresh)
+		return runtime_error(cudaErrorMemoryAllocation);
+	gpus[index] = fresh;
+	runtime_reset_context(index);
+	return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
 	gpu_call();
@@ -76,6 +103,21 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	prop->multiProcessorCount = RUNTIME_MPS;
 	prop->maxThreadsPerMultiProcessor = RUNTIME_THREADS;
 	return cudaSuccess;
+}
+
+/* [shared-parts] It is shared with no other process. */
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
+				   int device)
+{
+	gpu_call();
+	if (device < 0 || device >= RUNTIME_GPUS)
+		return runtime_error(cudaErrorInvalidDevice);
+#if CUDART_VERSION >= 12040
+	*value = 0;
+	if (attribute == cudaDevAttrMpsEnabled)
+		return cudaSuccess;
+#endif
+	return runtime_error(cudaErrorInvalidValue);
 }
 
 int runtime_driver(void)
@@ -154,11 +196,11 @@ cudaError_t runtime_error(cudaError_t error)
 
 cudaError_t cudaGetLastError(void)
 {
-	cudaError_t error = last_error;
+	cudaError_t error = last_error, lost = runtime_lost();
 
 	gpu_call();
 	last_error = cudaSuccess;
-	return error;
+	return lost ? lost : error;
 }
 
 /* Each status of a host device, and the error that it becomes. */
@@ -181,6 +223,10 @@ cudaError_t cudaGetLastError(void)
 
 cudaError_t runtime_said(enum philox_status status)
 {
+	const cudaError_t lost = runtime_lost();
+
+	if (lost)
+		return lost;
 	switch (status) {
 #define ERROR_CASE(ours, cudas) \
 	case ours:              \
@@ -197,6 +243,8 @@ cudaError_t runtime_unsafe(const char *what)
 	struct philox_device *gpu = runtime_gpu();
 	enum philox_status status;
 
+	if (runtime_lost())
+		return runtime_lost();
 	if (!gpu)
 		return runtime_error(cudaErrorMemoryAllocation);
 	host_lock(host_of(gpu));
@@ -213,9 +261,16 @@ const char *cudaGetErrorString(cudaError_t error)
 		return #cudas;
 		ERROR_LIST(ERROR_NAME)
 #undef ERROR_NAME
+	case cudaErrorIllegalAddress:
+		return "cudaErrorIllegalAddress";
 	default:
 		return "simulated error";
 	}
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+	return cudaGetErrorString(error);
 }
 
 /* --- memory --------------------------------------------------------------- */
@@ -282,6 +337,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
 	return RUNTIME(copy, to, from, size, runtime_stream(stream));
 }
 
+cudaError_t cudaMemcpy(void *to, const void *from, size_t size,
+		       enum cudaMemcpyKind kind)
+{
+	cudaError_t error = cudaMemcpyAsync(to, from, size, kind, NULL);
+
+	return error ? error : cudaStreamSynchronize(NULL);
+}
+
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t size,
 			    cudaStream_t stream)
 {
@@ -304,19 +367,87 @@ static philox_stream own_stream(void)
 	return streams[gpu];
 }
 
+/* Streams that were made in a context that is not a GPU's primary one. */
+struct elsewhere {
+	cudaStream_t stream;
+	CUcontext context;
+	struct elsewhere *next;
+};
+
+static pthread_mutex_t elsewhere_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct elsewhere *elsewhere;
+
+static struct elsewhere **find_elsewhere(cudaStream_t stream)
+{
+	struct elsewhere **link = &elsewhere;
+
+	while (*link && (*link)->stream != stream)
+		link = &(*link)->next;
+	return link;
+}
+
+/* A handle may be that of a stream that has gone. */
+static void note_context(cudaStream_t stream)
+{
+	const CUcontext context = runtime_context();
+	struct elsewhere **link, *of;
+
+	pthread_mutex_lock(&elsewhere_lock);
+	link = find_elsewhere(stream);
+	of = *link ? *link : calloc(1, sizeof(*of));
+	if (!of)
+		abort();
+	if (*link)
+		*link = of->next;
+	if (context) {
+		*of = (struct elsewhere){stream, context, elsewhere};
+		elsewhere = of;
+	} else {
+		free(of);
+	}
+	pthread_mutex_unlock(&elsewhere_lock);
+}
+
+static int is_of_another(cudaStream_t stream)
+{
+	const CUcontext context = runtime_context();
+	const struct elsewhere *of;
+	int is_other;
+
+	pthread_mutex_lock(&elsewhere_lock);
+	of = *find_elsewhere(stream);
+	is_other = of && of->context != context;
+	pthread_mutex_unlock(&elsewhere_lock);
+	return is_other;
+}
+
+/* [shared-other-context] A stream of another context is none here. */
 philox_stream runtime_stream(cudaStream_t stream)
 {
-	if (stream == cudaStreamLegacy)
+	static char none;
+
+	if (stream == cudaStreamLegacy || !stream)
 		return NULL;
-	return stream == cudaStreamPerThread ? own_stream() : stream;
+	if (stream == cudaStreamPerThread)
+		return own_stream();
+	return is_of_another(stream) ? (philox_stream)&none : stream;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-	return RUNTIME(stream_create,
-		       flags == cudaStreamNonBlocking ? 0
-						      : PHILOX_STREAM_BLOCKING,
-		       stream);
+	cudaError_t error = RUNTIME(
+		stream_create,
+		flags == cudaStreamNonBlocking ? 0 : PHILOX_STREAM_BLOCKING,
+		stream);
+
+	if (error == cudaSuccess)
+		note_context(*stream);
+	return error;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+	return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -390,10 +521,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-	struct philox_device *gpu = runtime_gpu();
-
-	return runtime_said(gpu ? gpu->ops->device_sync(gpu)
-				: PHILOX_ERROR_MEMORY);
+	return RUNTIME_ALONE(device_sync);
 }
 
 /* --- events --------------------------------------------------------------- */

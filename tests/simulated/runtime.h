@@ -7,6 +7,7 @@
 #ifndef TESTS_SIMULATED_RUNTIME_H
 #define TESTS_SIMULATED_RUNTIME_H
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include "lib/device/host/host.h"
 
@@ -33,6 +34,15 @@ void *runtime_space_function(const char *name);
 /* Keeps an error for cudaGetLastError(). */
 cudaError_t runtime_error(cudaError_t error);
 
+/* [lost-fault] The error that every call on a GPU gives which is lost, or 0. */
+cudaError_t runtime_lost(void);
+
+/* [lost-reset] The primary context of a GPU is destroyed. */
+void runtime_reset_context(int gpu);
+
+/* The context that is current; NULL: the primary one of its GPU. */
+CUcontext runtime_context(void);
+
 /* The error for a status of the host device. */
 cudaError_t runtime_said(enum philox_status status);
 
@@ -43,12 +53,25 @@ cudaError_t runtime_said(enum philox_status status);
 cudaError_t runtime_unsafe(const char *what);
 
 /* An operation of the current GPU. */
-#define RUNTIME(name, ...)                                              \
-	({                                                              \
-		struct philox_device *gpu_ = runtime_gpu();             \
-                                                                        \
-		gpu_ ? runtime_said(gpu_->ops->name(gpu_, __VA_ARGS__)) \
-		     : runtime_error(cudaErrorMemoryAllocation);        \
+#define RUNTIME(name, ...)                                                \
+	({                                                                \
+		struct philox_device *gpu_ = runtime_gpu();               \
+		cudaError_t lost_ = runtime_lost();                       \
+                                                                          \
+		lost_  ? lost_                                            \
+		: gpu_ ? runtime_said(gpu_->ops->name(gpu_, __VA_ARGS__)) \
+		       : runtime_error(cudaErrorMemoryAllocation);        \
+	})
+
+/* The same of one that takes nothing else. */
+#define RUNTIME_ALONE(name)                                        \
+	({                                                         \
+		struct philox_device *gpu_ = runtime_gpu();        \
+		cudaError_t lost_ = runtime_lost();                \
+                                                                   \
+		lost_  ? lost_                                     \
+		: gpu_ ? runtime_said(gpu_->ops->name(gpu_))       \
+		       : runtime_error(cudaErrorMemoryAllocation); \
 	})
 
 /* One that is such a call, which is legal on a host device. */

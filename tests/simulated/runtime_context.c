@@ -250,6 +250,21 @@ int runtime_index(void)
 	return top()->gpu;
 }
 
+CUcontext runtime_context(void)
+{
+	runtime_index();
+	return top()->primary ? NULL : top();
+}
+
+/* Those who have retained it have a context that is destroyed. */
+void runtime_reset_context(int gpu)
+{
+	pthread_mutex_lock(&lock);
+	primaries[gpu].retained = 0;
+	primaries[gpu].by_runtime = 0;
+	pthread_mutex_unlock(&lock);
+}
+
 cudaError_t cudaGetDevice(int *device)
 {
 	gpu_call();

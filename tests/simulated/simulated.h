@@ -71,11 +71,13 @@ struct simulated_launch {
 
 /*
  * Begins a launch, which stays alive; then runs it up to `pieces` times until a
- * thread ends or gives way: 1 if all threads have ended, and the grid is gone.
+ * thread ends or gives way: 1 if all threads have ended, and the grid is gone;
+ * -1 if one has made a fault. simulated_drop() ends a launch that has not ended.
  * One thread at a time.
  */
 struct simulated_grid *simulated_begin(const void *launch);
 int simulated_advance(struct simulated_grid *grid, size_t pieces);
+void simulated_drop(struct simulated_grid *grid);
 
 /*
  * --- functions for device code -----------------------------------------------

@@ -160,6 +160,14 @@ repeats()
 		! cmp -s "$WORK/one" "$WORK/other"
 }
 
+# answers: to the questions of tests/probe/shared.c, in some orders
+answers()
+{
+	for order in 1 3 4 10; do
+		SIMULATED_SEED=$order "$simulated/answers" || return 1
+	done
+}
+
 # The promises that host devices keep, about graphs, passes, rows and what is
 # saved; numbers by themselves are compared by the contract.
 subjects='adopt|ahead|beside|capture|capture_lives|cells|digest|draw|draw_axis'
@@ -169,7 +177,7 @@ subjects="$subjects|freshness|generator|graph|graph_lives|graph_messages"
 subjects="$subjects|graph_streams|interop|launch|launch_failures|ledger"
 subjects="$subjects|lifetimes|linked|load|logs|messages|nothing_waits|overlap"
 subjects="$subjects|pass_refusals|queries|refusals|reserve|rows|rows_graph"
-subjects="$subjects|rows_long|write_states"
+subjects="$subjects|rows_long|write_states|subset|categorical_fills"
 subjects="$subjects|rows_overlap|save|save_rows|saved_context|seeds|set_state"
 subjects="$subjects|at_word|backwards|beyond|bodies|bodies_failures|bodies_left"
 subjects="$subjects|bodies_memory|bodies_refused|iterations|nested|orders"
@@ -236,6 +244,7 @@ again()
 check "the table of assumptions has a source in each row" is_a_table
 check "the simulation names no row that is not there" has_rows
 check "it does what the rows say, and the same again for a seed" repeats
+check "a GPU that others use too, or that is lost, is as assumed" answers
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
 # Checks that would be the same on the second GPU run once, and those that part
