@@ -14,7 +14,7 @@
 
 enum { PIECE = 1024 }; /* items; chunks are a multiple */
 
-/* The keys of one piece, and of the one after it when it is asked for. */
+/* A piece of the items, and their keys. */
 struct piece {
 	const struct subset_args *args;
 	struct philox_state state;
