@@ -48,7 +48,7 @@ builds()
 	MAKEFLAGS='' $MAKE -C "$tree" -j "$@" BUILD=build CUDA=0 SANITIZE= DEBUG= \
 		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" LDFLAGS="${LDFLAGS-} $linker" \
 		VECTORS="-O1 -DPHILOX_UNROLL_NOTHING" \
-		SUBJECTS="numbers ledger states graph alloc pool device rows data sample accept split quantize runner save mesh tools"
+		SUBJECTS="numbers ledger states graph alloc pool device rows data sample accept split quantize subset runner save mesh tools"
 }
 
 copies_and_builds()
