@@ -4,6 +4,7 @@
  * See Note [Kept tokens are a prefix] in lib/sample/filter.h, and Note [Blocks
  * that share an entry] in lib/sample/cluster.cuh.
  */
+#include "lib/dist/places.cuh"
 #include "lib/sample/filter.cuh"
 #include "lib/sample/logprob.h"
 
@@ -14,34 +15,11 @@ struct shared_entry {
 	int32_t token; /* that is drawn */
 };
 
-/*
- * How much the threads before this one have, and the sum of the block's; all of
- * its threads take part.
- */
-static __device__ __forceinline__ uint32_t block_places(uint32_t n,
-							uint32_t *sum)
+static __device__ __forceinline__ uint32_t places_of(uint32_t n, uint32_t *sum)
 {
 	__shared__ uint32_t of_warp[SAMPLE_THREADS / 32];
-	const uint32_t warp = threadIdx.x / 32;
-	uint32_t before = 0, all = n;
 
-	for (uint32_t apart = 1; apart < 32; apart *= 2) {
-		const uint32_t others =
-			__shfl_xor_sync(0xffffffffu, all, apart);
-
-		before += threadIdx.x & apart ? others : 0;
-		all += others;
-	}
-	__syncthreads();
-	if (threadIdx.x % 32 == 0)
-		of_warp[warp] = all;
-	__syncthreads();
-	*sum = 0;
-	for (uint32_t i = 0; i < SAMPLE_THREADS / 32; i++) {
-		before += i < warp ? of_warp[i] : 0;
-		*sum += of_warp[i];
-	}
-	return before;
+	return block_places(n, sum, of_warp);
 }
 
 /* As begin_entry(), of all blocks that have the entry. */
@@ -148,7 +126,7 @@ static __device__ __forceinline__ void begin_top(uint64_t cut, uint32_t n,
 					kept = kept << 1 | (key >= cut);        \
 					n += key >= cut;                        \
 				});                                             \
-			place = before + block_places(n, &sum);                 \
+			place = before + places_of(n, &sum);                 \
 			before += sum;                                          \
 			for (uint32_t i = 0; i < 4; i++)                        \
 				if (writes && kept >> (3 - i) & 1)              \

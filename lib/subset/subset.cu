@@ -6,6 +6,7 @@
  * counted.
  */
 #include "lib/dist/cell.cuh"
+#include "lib/dist/places.cuh"
 
 #define SUBSET_THREADS 256
 
@@ -178,34 +179,12 @@ extern "C" __global__ void __launch_bounds__(SUBSET_THREADS)
 
 /* --- places --------------------------------------------------------------- */
 
-/*
- * How much the threads before this one have, and the sum of the block's; all of
- * its threads take part.
- */
 static __device__ __forceinline__ uint32_t subset_before(uint32_t n,
 							 uint32_t *sum)
 {
 	__shared__ uint32_t of_warp[SUBSET_THREADS / 32];
-	const uint32_t warp = threadIdx.x / 32;
-	uint32_t before = 0, all = n;
 
-	for (uint32_t apart = 1; apart < 32; apart *= 2) {
-		const uint32_t others =
-			__shfl_xor_sync(0xffffffffu, all, apart);
-
-		before += threadIdx.x & apart ? others : 0;
-		all += others;
-	}
-	__syncthreads();
-	if (threadIdx.x % 32 == 0)
-		of_warp[warp] = all;
-	__syncthreads();
-	*sum = 0;
-	for (uint32_t i = 0; i < SUBSET_THREADS / 32; i++) {
-		before += i < warp ? of_warp[i] : 0;
-		*sum += of_warp[i];
-	}
-	return before;
+	return block_places(n, sum, of_warp);
 }
 
 /* The keys of a thread's quad in a chunk; 0 past the end, or below the cut. */
