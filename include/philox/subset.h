@@ -70,6 +70,24 @@ PHILOX_FN float philox_weight_ln(float weight)
 }
 
 /*
+ * Return the key of an item by its Gumbel number.
+ *
+ *   item   its index, below 2^31
+ *   logit  the logarithm of its weight
+ *   noise  element `item` of a fill with Gumbel numbers in f32
+ *
+ * It is that of philox_subset_key(), but for poisoned states.
+ *
+ * During capture: legal.
+ * Threads: any, at any time.
+ */
+PHILOX_FN uint64_t philox_subset_key_of(uint32_t item, float logit, float noise)
+{
+	return philox_sample_order(philox_multiply_add(logit, 1.0f, noise),
+				   item);
+}
+
+/*
  * Return the key of an item: subsets have the items with the greatest keys.
  *
  *   state  of the draw
@@ -87,13 +105,11 @@ PHILOX_FN float philox_weight_ln(float weight)
 PHILOX_FN uint64_t philox_subset_key(struct philox_state state, uint32_t item,
 				     float logit)
 {
-	float noise =
-		philox_gumbel_of(state, item, philox_word_at(state, item));
-
 	if (philox_is_poison(state))
 		return 0xffffffffffffffffULL;
-	return philox_sample_order(philox_multiply_add(logit, 1.0f, noise),
-				   item);
+	return philox_subset_key_of(
+		item, logit,
+		philox_gumbel_of(state, item, philox_word_at(state, item)));
 }
 
 /* --- subsets -------------------------------------------------------------- */

@@ -137,10 +137,8 @@ PHILOX_FN float subset_logit(const struct subset_args *args, uint32_t item)
 PHILOX_FN uint64_t subset_key(struct philox_state state, uint32_t item,
 			      uint32_t w, float logit)
 {
-	return philox_sample_order(
-		philox_multiply_add(logit, 1.0f,
-				    philox_gumbel_of(state, item, w)),
-		item);
+	return philox_subset_key_of(item, logit,
+				    philox_gumbel_of(state, item, w));
 }
 
 /* subset_quad() returns the keys of a quad that are not below `least`. */

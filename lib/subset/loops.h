@@ -12,10 +12,8 @@ static void LOOPS_NAME(keys)(const struct subset_args *args, uint32_t first,
 			     uint32_t n, const float *noise, uint64_t *keys)
 {
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = philox_sample_order(
-			philox_multiply_add(subset_logit(args, first + i), 1.0f,
-					    noise[i]),
-			first + i);
+		keys[i] = philox_subset_key_of(
+			first + i, subset_logit(args, first + i), noise[i]);
 }
 
 subset_keys_of *const LOOPS_NAME(subset_keys) = LOOPS_NAME(keys);

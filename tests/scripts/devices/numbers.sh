@@ -542,6 +542,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[46] = philox_f32_of(philox_f64_of(x[47]));
 	out[47] = philox_weight_ln(x[48]);
 	out[48] = philox_f32_from_bits(philox_subset_key(state, 3, x[49]) >> 32);
+	out[49] = philox_f32_from_bits(
+		philox_subset_key_of(3, x[50], x[51]) >> 32);
 }
 extern "C" __global__ void draws(struct philox_rng rng, const float *x,
 				 uint64_t t, struct philox_f32x4 *four,
