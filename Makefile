@@ -406,7 +406,8 @@ $(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
 $(SIMULATION)/gpu-cublas: $(SIMULATED_BLAS) $(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link)
 
-$(SIMULATION)/answers: $(ASKED_OBJS) $(call objects,tests/probe/shared.c) \
+$(SIMULATION)/answers: $(ASKED_OBJS) \
+		$(call objects,tests/probe/shared.c tests/probe/launch.c) \
 		$(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link)
 

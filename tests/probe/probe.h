@@ -61,15 +61,10 @@ void must(const char *call, cudaError_t error);
 #define TRY(call)  must_philox(#call, call)
 void must_philox(const char *call, int status);
 
-/* --- support.c ------------------------------------------------------------ */
+/* --- launch.c ------------------------------------------------------------- */
 
-/* probe_us() reads a clock in microseconds; probe_sleep() sleeps. */
+/* probe_us() reads a clock in microseconds. */
 double probe_us(void);
-void probe_sleep(double us);
-
-/* The middle one and the largest of some figures; the first sorts them. */
-double probe_median(double *values, size_t count);
-double probe_most(const double *values, size_t count);
 
 /* A stream that does not block, and zeroed memory of the GPU. */
 cudaStream_t probe_stream(void);
@@ -83,6 +78,18 @@ struct probe_launch {
 void probe_kernel(struct probe_launch *launch, const void *function,
 		  unsigned blocks, unsigned threads, void *argument);
 cudaError_t probe_run(const struct probe_launch *launch, cudaStream_t stream);
+
+/* probe_beside() calls a function on another thread and waits for it. */
+void probe_beside(void (*call)(void *), void *argument);
+
+/* --- support.c ------------------------------------------------------------ */
+
+/* probe_sleep() sleeps for microseconds. */
+void probe_sleep(double us);
+
+/* The middle one and the largest of some figures; the first sorts them. */
+double probe_median(double *values, size_t count);
+double probe_most(const double *values, size_t count);
 
 /* probe_spin_on() keeps a stream busy; with `wide` every multiprocessor. */
 void probe_spin_on(cudaStream_t stream, double us, int wide);
@@ -117,8 +124,5 @@ struct probe_release {
 };
 cudaError_t probe_retain(cudaGraph_t graph, struct probe_release *release);
 int probe_released(struct probe_release *release);
-
-/* probe_beside() calls a function on another thread and waits for it. */
-void probe_beside(void (*call)(void *), void *argument);
 
 #endif

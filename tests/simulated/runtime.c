@@ -521,7 +521,12 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-	return RUNTIME_ALONE(device_sync);
+	struct philox_device *gpu = runtime_gpu();
+
+	if (runtime_lost())
+		return runtime_lost();
+	return runtime_said(gpu ? gpu->ops->device_sync(gpu)
+				: PHILOX_ERROR_MEMORY);
 }
 
 /* --- events --------------------------------------------------------------- */

@@ -63,17 +63,6 @@ cudaError_t runtime_unsafe(const char *what);
 		       : runtime_error(cudaErrorMemoryAllocation);        \
 	})
 
-/* The same of one that takes nothing else. */
-#define RUNTIME_ALONE(name)                                        \
-	({                                                         \
-		struct philox_device *gpu_ = runtime_gpu();        \
-		cudaError_t lost_ = runtime_lost();                \
-                                                                   \
-		lost_  ? lost_                                     \
-		: gpu_ ? runtime_said(gpu_->ops->name(gpu_))       \
-		       : runtime_error(cudaErrorMemoryAllocation); \
-	})
-
 /* One that is such a call, which is legal on a host device. */
 #define RUNTIME_UNSAFE(name, ...)                             \
 	({                                                    \
