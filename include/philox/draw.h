@@ -194,8 +194,7 @@ PHILOX_FN struct philox_f32x4 philox_normal4(struct philox_state state,
 	struct philox_words words = philox_draw4(state, block);
 	struct philox_f32x4 x;
 
-	philox_normal_pair(words.w[0], words.w[1], &x.v[0], &x.v[1]);
-	philox_normal_pair(words.w[2], words.w[3], &x.v[2], &x.v[3]);
+	philox_normal_pairs(words, x.v);
 	return philox_or_poison4(state, x);
 }
 

@@ -90,6 +90,19 @@ PHILOX_FN float philox_subtract(float a, float b)
 #endif
 }
 
+/* Return a + b, rounded once. */
+PHILOX_FN float philox_add(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("add.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+	return result;
+#else
+	return a + b;
+#endif
+}
+
 /* Return -a. */
 PHILOX_FN float philox_minus(float a)
 {
@@ -316,6 +329,58 @@ PHILOX_FN double philox_f64_from_bits(uint64_t bits)
 
 	__builtin_memcpy(&x, &bits, sizeof(x));
 	return x;
+#endif
+}
+
+/* --- products and sums of f32 that are not rounded to the nearest --------- */
+
+/*
+ * Return a b + c, rounded once, towards -infinity: for a c that is 0 or a
+ * number near the result, which is no denormal.
+ *
+ * Elsewhere than on a GPU it is for tests, and takes more steps.
+ */
+PHILOX_FN float philox_multiply_add_down(float a, float b, float c)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("fma.rm.f32 %0, %1, %2, %3;"
+	    : "=f"(result)
+	    : "f"(a), "f"(b), "f"(c));
+	return result;
+#else
+	float near = philox_multiply_add(a, b, c);
+	uint32_t bits = philox_f32_bits(near);
+	/* both sums are exact */
+	double rest = philox_multiply_add_f64(
+		PHILOX_CAST(double, a), PHILOX_CAST(double, b),
+		PHILOX_CAST(double, c) - PHILOX_CAST(double, near));
+
+	if (!(rest < 0))
+		return near;
+	return philox_f32_from_bits(near > 0 ? bits - 1 : bits + 1);
+#endif
+}
+
+/*
+ * Return a b + c, rounded once, or 0 if that is less or a NaN, or 1 if it is
+ * more than 1.
+ */
+PHILOX_FN float philox_multiply_add_clipped(float a, float b, float c)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("fma.rn.sat.f32 %0, %1, %2, %3;"
+	    : "=f"(result)
+	    : "f"(a), "f"(b), "f"(c));
+	return result;
+#else
+	float x = philox_multiply_add(a, b, c);
+
+	x = x > 0.0f ? x : 0.0f;
+	return x < 1.0f ? x : 1.0f;
 #endif
 }
 
@@ -559,94 +624,6 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 }
 
 /*
- * Return the square root of x in [2^-90, 2^90], rounded once, or 0 for x = 0.
- *
- *   x        the number
- *   inverse  within 2^-22.2 of 1 / root(x), relatively
- *
- * A test tries all such `inverse` for all x of two exponents, and powers of 4
- * change no digit. Without the three steps to better `half` and `root`, as in
- * nvcc's own sqrt.rn.f32, one number within 2^-22.9 would give a wrong root,
- * for two x.
- */
-PHILOX_FN float philox_mend_root(float x, float inverse)
-{
-	float root = philox_multiply(x, inverse);
-	float half = philox_multiply(inverse, 0.5f);
-	float rest = philox_multiply_add(philox_minus(root), half, 0.5f);
-
-	half = philox_multiply_add(half, rest, half);
-	root = philox_multiply_add(root, rest, root);
-	rest = philox_multiply_add(philox_minus(root), root, x);
-	return philox_multiply_add(rest, half, root);
-}
-
-/*
- * Return about 1 / root(a) of a normal number a.
- *
- * On a GPU it is rsqrt.approx.f32, of which the PTX manual says that its
- * maximum relative error is 2^-22.9, "over the entire positive finite
- * floating-point range". Denormals, which it flushes, it is not given.
- */
-PHILOX_FN float philox_inverse_root(float a)
-{
-#ifdef __CUDA_ARCH__
-	float result;
-
-	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
-	return result;
-#else
-	return 1.0f / philox_root(a);
-#endif
-}
-
-/*
- * Return the square root of x, which is 0 or in [2^-90, 2^90], rounded once.
- *
- * On a GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers.
- */
-PHILOX_FN float philox_root_of_some(float x)
-{
-#ifdef __CUDA_ARCH__
-	/* 2^-90 is added so that the root of 0 is 0 times a number; it is less
-	 * than half a last place of what is not 0 in philox_radius() */
-	return philox_mend_root(
-		x, philox_inverse_root(philox_subtract(x, -8.07793567e-28f)));
-#else
-	return philox_root(x);
-#endif
-}
-
-/* A step of philox_radius(): -1/2 P(-y/2) instead of P(x). */
-#define PHILOX_RADIUS_STEP(c) \
-	scale *= -2.0f;       \
-	p = philox_multiply_add(p, y, (c)*scale);
-
-/*
- * Return the square root of philox_minus_2_ln(), and 0 for u = 1.
- *
- * It takes fewer steps, but only multiplies by other powers of 2, which is
- * exact: U = 2^32 u and y = -2 x.
- */
-PHILOX_FN float philox_radius(uint32_t w)
-{
-	const uint32_t two_thirds = 0x4f2aaaabu;     /* 2^32 2/3 */
-	const float minus_2_ln_2 = -1.65259166e-07f; /* and by 2^-23 */
-	float scale = -0.001953125f, p = PHILOX_LN_F32_FIRST * scale;
-	uint32_t bits =
-		philox_f32_bits(philox_subtract(PHILOX_CAST(float, w), -0.5f));
-	uint32_t power = (bits - two_thirds) & 0xff800000u; /* k 2^23 */
-	/* -2 m, and 2 is added */
-	float y = philox_subtract(
-		philox_f32_from_bits(bits - power + 0x70800000u), -2.0f);
-	float k = PHILOX_CAST(float, PHILOX_CAST(int, power));
-
-	PHILOX_LN_F32_TERMS(PHILOX_RADIUS_STEP)
-	p = philox_multiply_add(philox_multiply(y, y), p, y);
-	return philox_root_of_some(philox_multiply_add(k, minus_2_ln_2, p));
-}
-
-/*
  * Below 1/3 philox_minus_ln1m_f32() is computed from v, above from u = 1 - v.
  * The switch is at a point where the value does not go down.
  */
@@ -700,47 +677,6 @@ PHILOX_FN float philox_exp_f32(float value)
 	p = philox_multiply(p, philox_f32_from_bits((half + 127u) << 23));
 	return philox_multiply(p,
 			       philox_f32_from_bits((n - half + 127u) << 23));
-}
-
-/* Return the sine of t, |t| <= pi/4, for x = t^2. */
-PHILOX_FN float philox_sin_core(float t, float x)
-{
-	float p = PHILOX_SIN_F32_FIRST;
-
-	PHILOX_SIN_F32_TERMS(PHILOX_HORNER_F32)
-	return philox_multiply_add(philox_multiply(t, x), p, t);
-}
-
-/* Return the cosine of t, |t| <= pi/4, for x = t^2. */
-PHILOX_FN float philox_cos_core(float x)
-{
-	float p = PHILOX_COS_F32_FIRST;
-
-	PHILOX_COS_F32_TERMS(PHILOX_HORNER_F32)
-	return p;
-}
-
-/*
- * Compute sine and cosine of the angle that a word gives, 2 pi (w + 1/2) 2^-32,
- * with an absolute error within 1.03e-7.
- *
- * The nearest multiple q of pi/2 is subtracted in integers, which leaves |t| <=
- * pi/4 and never 0. Then q decides what is swapped and negated.
- */
-PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
-{
-	const float two_pi_by_2_34 = 3.6572953e-10f;
-	/* q is the upper two bits of this sum, and not in the rest */
-	uint32_t q = w + (1u << 29), swap = q & 1u << 30;
-	int rest = PHILOX_CAST(int, (q << 2) + 0x80000002u);
-	float t = philox_multiply(PHILOX_CAST(float, rest), two_pi_by_2_34);
-	float y = philox_multiply(t, t);
-	uint32_t s = philox_f32_bits(philox_sin_core(t, y));
-	uint32_t c = philox_f32_bits(philox_cos_core(y));
-	uint32_t a = swap ? c : s, b = swap ? s : c;
-
-	*sine = philox_f32_from_bits(a ^ (q & 1u << 31));
-	*cosine = philox_f32_from_bits(b ^ ((q + (1u << 30)) & 1u << 31));
 }
 
 /* --- the same functions for f64 ------------------------------------------- */

@@ -34,7 +34,7 @@
 	D(INTEGERS, "integers", integers, integers,                            \
 	  KERNELS_WORDS(X, integers, FILL_SIGNED | FILL_MENDED))               \
 	D(UNIFORM, "uniform", uniform, range, KERNELS_UNIFORM(X, uniform))     \
-	D(NORMAL, "normal", normal, mean_std, KERNELS_REAL(X, normal, 2, 0))   \
+	D(NORMAL, "normal", normal, mean_std, KERNELS_NORMAL(X, normal))       \
 	D(LOG_NORMAL, "log-normal", log_normal, mean_std,                      \
 	  KERNELS_REAL(X, log_normal, 2, 0))                                   \
 	D(EXPONENTIAL, "exponential", exponential, rate,                       \
@@ -88,11 +88,17 @@
 	X(name##_bf16, bf16, bf16, 4, FILL_MENDED) \
 	X(name##_f16, f16, f16, 4, FILL_MENDED)
 
-#define KERNELS_UNIFORM(X, name)                  \
-	X(name##_f32, f32, f32, 4, FILL_PLAIN)    \
-	X(name##_f64, f64, f64, 2, 0)             \
-	X(name##_bf16, bf16, bf16, 4, FILL_PLAIN) \
-	X(name##_f16, f16, f16, 4, FILL_PLAIN)
+#define KERNELS_UNIFORM(X, name)                   \
+	X(name##_f32, f32, f32, 4, FILL_RANGED)    \
+	X(name##_f64, f64, f64, 2, 0)              \
+	X(name##_bf16, bf16, bf16, 4, FILL_RANGED) \
+	X(name##_f16, f16, f16, 4, FILL_RANGED)
+
+#define KERNELS_NORMAL(X, name)                \
+	X(name##_f32, f32, f32, 4, FILL_PLAIN) \
+	X(name##_f64, f64, f64, 2, 0)          \
+	X(name##_bf16, bf16, bf16, 4, 0)       \
+	X(name##_f16, f16, f16, 4, 0)
 
 #define KERNELS_NARROW(X, name)                  \
 	X(name##_bf16, bf16, f32, 4, FILL_READS) \
@@ -117,7 +123,9 @@ enum {
 	FILL_LONG = 8,    /* in f64 it takes a GPU many registers */
 	FILL_MENDED = 16, /* few elements need more than their own words */
 	FILL_SOLVES = 32, /* it takes a GPU many registers in every dtype */
-	FILL_SUMS = 64    /* `in` has n sums of u64, which all elements read */
+	FILL_SUMS = 64,   /* `in` has n sums of u64, which all elements read */
+	FILL_ENDS = 128,  /* numbers are kept within the ends of a range */
+	FILL_RANGED = FILL_PLAIN | FILL_ENDS
 };
 
 /* Every kernel of a fill. */

@@ -456,7 +456,7 @@ fill_wide(const fill_args &args, const fill_row &row, philox_state state,
 		if (philox_is_poison(state))                                   \
 			rows_##name<true>(args, state);                        \
 		else if (args.rows > 1 ||                                      \
-			 (((traits)&FILL_PLAIN) && FILL_SHORT_RANGES &&        \
+			 (((traits)&FILL_ENDS) && FILL_SHORT_RANGES &&         \
 			  !args.plain && !args.ends.is_short))                 \
 			rows_##name<false>(args, state);                       \
 		else if (!((traits)&FILL_PLAIN))                               \

@@ -7,6 +7,7 @@
  * (worst absolute error 1.03e-7); here are samples and the special words.
  */
 #include <criterion/criterion.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <philox/kernel.h>
@@ -111,51 +112,144 @@ Test(normal, the_radius_is_the_root_of_the_logarithm_bit_for_bit)
 	}
 }
 
-/*
- * The approximations of 1 / root(x) from 4 before the nearest to 4 after it,
- * which are all within 2^-22.2, or 3.5 2^-24, relatively. The PTX manual has
- * 2^-22.9, and of old 2^-22.4.
- */
-static uint32_t wrong_roots(uint32_t bits)
+/* How many of all approximations of 1 / root(x) within 2^-22.9 are mended to
+ * another number than the rounded root. */
+static unsigned wrong_roots(float x)
 {
-	float x = philox_f32_from_bits(bits), want = philox_root(x);
-	uint32_t near = philox_f32_bits((float)(1 / sqrt((double)x)));
-	uint32_t wrong = 0;
+	const double most = 0x1.1274ep-23;
+	double exact = 1 / sqrt((double)x);
+	float want = philox_root(x);
+	float inverse = (float)(exact * (1 - most));
+	unsigned wrong = 0, tried = 0;
 
-	for (uint32_t start = near - 4; start <= near + 4; start++)
-		wrong += philox_mend_root(x, philox_f32_from_bits(start)) !=
-			 want;
+	for (; inverse <= exact * (1 + most);
+	     inverse = nextafterf(inverse, INFINITY)) {
+		struct philox_f32x2 got;
+
+		if (inverse < exact * (1 - most))
+			continue;
+		got = philox_mend_roots(philox_two(x), philox_two(inverse));
+		wrong += got.v[0] != want || got.v[1] != want;
+		tried++;
+	}
+	cr_assert(tried >= 2 && tried <= 5, "%a: %u tried", (double)x, tried);
 	return wrong;
 }
 
-/*
- * Scaling by powers of 4 changes no digit: all mantissas with two exponents are
- * all cases. Builds without optimisation try every 16th.
- */
-Test(normal, a_mended_root_is_the_rounded_one_whatever_the_approximation)
+/* Whether the root is within 2^-10 last places of the middle of two floats. */
+static int is_hard(float x)
 {
-#ifdef __OPTIMIZE__
-	const uint32_t step = 1;
-#else
-	const uint32_t step = 16;
-#endif
-	uint32_t wrong = 0;
+	double root = sqrt((double)x);
+	uint64_t bits = philox_f64_bits(root) & 0x1fffffff;
 
-	for (uint32_t bits = 0x3f800000u; bits < 0x40800000u; bits += step)
-		wrong += wrong_roots(bits);
-	cr_assert(wrong == 0, "%" PRIu32 " are wrong", wrong);
+	return bits - 0x10000000 + 0x80000 < 0x100000;
 }
 
-/* Roots of the largest and the smallest numbers, and of 0 */
-Test(normal, a_mended_root_is_the_rounded_one_for_every_exponent)
+/*
+ * The number of words whose roots are tried: whatever float a word gives is the
+ * least such word, which `step` leads to. Only a root that is close to the
+ * middle of two floats can be rounded to the wrong one; of the others every
+ * 16th is tried. Builds without optimisation try fewer.
+ */
+static unsigned wrong_roots_of_words(uint64_t first, uint64_t end,
+				     uint64_t step)
 {
-	for (uint32_t power = 127 - 90; power < 127 + 90; power++)
-		for (uint32_t i = 0; i < 1u << 23; i += 9973)
-			cr_assert(wrong_roots(power << 23 | i) == 0, "%" PRIx32,
-				  power << 23 | i);
-	cr_assert(wrong_roots((127 + 90) << 23) == 0);
-	cr_assert(philox_mend_root(0, 0x1p45f) == 0);
-	cr_assert(philox_root_of_some(0) == 0);
+#ifdef __OPTIMIZE__
+	const unsigned often = 1;
+#else
+	const unsigned often = 16;
+#endif
+	unsigned wrong = 0;
+
+	for (uint64_t w = first; w < end; w += step * often) {
+		float x = philox_radius_square((uint32_t)w, 0).v[0];
+
+		if (w / step % (16 * often) == 0 || is_hard(x))
+			wrong += wrong_roots(x);
+	}
+	return wrong;
+}
+
+Test(normal, a_mended_root_is_the_rounded_one_for_all_words_and_approximations)
+{
+	unsigned wrong = wrong_roots_of_words(0, 1 << 24, 1);
+
+	for (int power = 24; power < 32; power++)
+		wrong += wrong_roots_of_words((uint64_t)1 << power,
+					      (uint64_t)2 << power,
+					      (uint64_t)1 << (power - 23));
+	cr_assert(wrong == 0, "%u are wrong", wrong);
+}
+
+Test(normal, a_mended_root_of_0_is_0)
+{
+	struct philox_f32x2 zero = philox_two(0.0f);
+	struct philox_f32x2 got = philox_mend_roots(zero, philox_two(INFINITY));
+
+	cr_assert_eq(philox_f32_bits(philox_radius_square(~0u, 0).v[0]), 0);
+	cr_assert_eq(philox_f32_bits(got.v[0]), 0);
+	cr_assert_eq(philox_f32_bits(got.v[1]), 0);
+}
+
+/* The CPU rounds down, too. */
+static float rounded_down(float a, float b, float c)
+{
+	volatile float x = a, result;
+
+	fesetround(FE_DOWNWARD);
+	result = fmaf(x, b, c);
+	fesetround(FE_TONEAREST);
+	return result;
+}
+
+Test(normal, a_product_is_rounded_down_as_the_cpu_does)
+{
+	for (uint64_t i = 0; i < 100000; i++) {
+		struct philox_words w = philox_block(16, i, 0);
+		float a = (float)(int32_t)w.w[0], b = (float)w.w[1];
+		float c = w.w[2] % 2 ? 0.0f : a * b * 0.75f;
+		float got = philox_multiply_add_down(a, b, c);
+
+		cr_assert_eq(got, rounded_down(a, b, c), "%a %a %a", (double)a,
+			     (double)b, (double)c);
+	}
+}
+
+Test(normal, a_sum_is_clipped_to_0_and_1_and_a_nan_to_0)
+{
+	cr_assert_eq(philox_multiply_add_clipped(2, 3, -7), 0);
+	cr_assert_eq(philox_multiply_add_clipped(2, 3, -5.5f), 0.5f);
+	cr_assert_eq(philox_multiply_add_clipped(2, 3, 1), 1);
+	cr_assert_eq(philox_multiply_add_clipped(INFINITY, 1, 0), 1);
+	cr_assert_eq(philox_multiply_add_clipped(0, INFINITY, 1), 0);
+	cr_assert_eq(philox_multiply_add_clipped(NAN, 1, 1), 0);
+}
+
+Test(normal, two_numbers_of_a_register_keep_their_bits_and_order)
+{
+	struct philox_f32x2 x = {{-0.0f, 1.5f}};
+	uint64_t pair = philox_two_pack(x);
+
+	cr_assert_eq(pair, 0x3fc0000080000000);
+	x = philox_two_unpack(pair);
+	cr_assert_eq(philox_f32_bits(x.v[0]), 0x80000000);
+	cr_assert_eq(x.v[1], 1.5f);
+}
+
+Test(normal, four_numbers_are_those_of_two_pairs)
+{
+	for (uint64_t i = 0; i < 100000; i++) {
+		struct philox_words w = philox_block(17, i, 0);
+		float four[4], x, y;
+
+		w.w[i % 4] = special[i % N_SPECIAL];
+		philox_normal_pairs(w, four);
+		for (int k = 0; k < 4; k += 2) {
+			philox_normal_pair(w.w[k], w.w[k + 1], &x, &y);
+			cr_assert_eq(four[k], x);
+			cr_assert_eq(four[k + 1], y);
+		}
+	}
 }
 
 Test(normal, sine_and_cosine_are_good_to_a_float_on_a_dense_sample)

@@ -6,10 +6,11 @@ kernel has, those of the functions that it calls included.
 A floating-point instruction must be one of ALLOWED. ptxas may fuse a product
 and a sum of them that do not say .rn, so a product without must be by a power
 of two, which rounds nothing (unless the result is a denormal, and none is).
-rsqrt.approx is allowed in one form, as the start of philox_mend_root(), whose
+rsqrt.approx is allowed in one form, as the start of philox_mend_roots(), whose
 steps make the rounded root of every approximation that is as good as the PTX
 manual says (tests/numbers/normal.c), and only with all of these steps. It
-flushes denormals, and is given none.
+flushes denormals, and is given none. Rounding down and clipping is allowed in
+those steps alone. Two roots may be made at a time, by operations of f32x2.
 
 From sm_90 on a kernel may begin before those it depends on have ended, so it
 waits for them before it reads a cell that they may write.
@@ -17,11 +18,11 @@ waits for them before it reads a cell that they may write.
 import collections
 import re
 
-FLOAT = r"(?:f16x2|bf16x2|f16|bf16|f32|f64|tf32)"
+FLOAT = r"(?:f16x2|bf16x2|f32x2|f16|bf16|f32|f64|tf32)"
 SEED = "rsqrt.approx.ftz.f32"
 ALLOWED = re.compile(
     r"(?:(?:fma|mul|add|sub|sqrt|rcp|div)\.rn\.(?:f32|f64)"   # rounded by itself
-    r"|fma\.rn\.bf16x2"
+    r"|fma\.rn\.bf16x2|(?:fma|mul|add)\.rn\.f32x2"
     r"|(?:add|sub|neg|abs|min|max)\.(?:f32|f64)"       # has no product to fuse
     r"|(?:min|max)(?:\.NaN)?\.(?:f16x2|bf16x2)"
     r"|setp\.\w+(?:\.(?:and|or|xor))?\.(?:f32|f64)|selp\.(?:f32|f64)"
@@ -75,64 +76,94 @@ def fault(operation, operands):
     return None if ALLOWED.match(operation) else "not one of those allowed"
 
 
-HALF = "0f3F000000"
-# philox_mend_root(): result = operation(operands); "half" and "root" change
-STEPS = [("root", "mul.rn.f32", "x start"),
-         ("half", "mul.rn.f32", "start 1/2"),
-         ("-root", "neg.f32", "root"),
-         ("rest", "fma.rn.f32", "-root half 1/2"),
-         ("half2", "fma.rn.f32", "half rest half"),
-         ("root2", "fma.rn.f32", "root rest root"),
-         ("-root2", "neg.f32", "root2"),
-         ("rest2", "fma.rn.f32", "-root2 root2 x"),
-         ("result", "fma.rn.f32", "rest2 half2 root2")]
-
-
-def is_step(operands, wanted, names):
-    """Whether registers are those of a step; the first factors may be swapped."""
-    got = [names.get(operand, operand) for operand in operands]
-    return wanted in (got, got[1::-1] + got[2:])
-
-
-def is_mended(start, after):
-    """Whether the approximation `start` is used by all STEPS and by no others.
-
-    after: operation and operands of the instructions after it.
-    """
-    names, steps, used = {start: "start", HALF: "1/2"}, list(STEPS), 0
-    for operation, (result, *operands) in after:
-        if operation == "mov.f32":
-            names[result] = "1/2" if operands == [HALF] else "another"
-        used += start in operands
-        for step in steps:
-            wanted = step[2].split()
-            if operation != step[1] or len(operands) != len(wanted):
-                continue
-            if step[0] == "root" and start in operands:
-                names[operands[operands[0] == start]] = "x"
-            if is_step(operands, wanted, names):
-                names[result] = step[0]
-                steps.remove(step)
-                break
-    return not steps and used == 2
+# philox_mend_roots(): result = operation(operands), in any order
+STEPS = [("root", "fma.rm.f32", "x start 0"),
+         ("-x", "neg.f32", "x"),
+         ("rest", "fma.rn.f32", "root root -x"),
+         ("twice", "fma.rm.f32", "rest start 0"),
+         ("half", "fma.rm.f32", "twice little 1/2"),
+         ("-twice", "neg.f32", "twice"),
+         ("result", "fma.rn.sat.f32", "-twice half root")]
+CONSTANTS = {"0f00000000": "0", "0f3F000000": "1/2", "0fBA800000": "little"}
 
 
 def parts(operands):
-    return [operand.strip() for operand in operands.split(",")]
+    return [operand.strip("{} ") for operand in operands.split(",")]
 
 
-def unmended(text):
-    """The first instructions of roots that have not all of STEPS."""
-    found = collections.defaultdict(list)
+def is_pack(operation, operands):
+    """Two numbers are put into a register of 64 bits, or taken from it."""
+    return operation == "mov.b64" and len(operands) == 3
+
+
+def origins(code):
+    """What a number of a register is, which (register, 0 or 1) tells.
+
+    That is a name of CONSTANTS, or the (register, 0 or 1) that it came from.
+    """
+    found = {}
+    for _, operation, operands in code:
+        if operation == "mov.f32" and operands[1] in CONSTANTS:
+            found[operands[0], 0] = CONSTANTS[operands[1]]
+        elif is_pack(operation, operands) and operands[2].startswith("%rd"):
+            for i, single in enumerate(operands[:2]):
+                found[single, 0] = found.get((operands[2], i), (operands[2], i))
+        elif is_pack(operation, operands):
+            for i, single in enumerate(operands[1:]):
+                found[operands[0], i] = found.get((single, 0), (single, 0))
+    return found
+
+
+def find_step(steps, operation, operands):
+    """Which of the steps this is, or None; the first factors may be swapped."""
+    return next((step for step in steps if step[1] == operation and
+                 step[2].split() in (operands, operands[1::-1] + operands[2:])),
+                None)
+
+
+def mended(start, after, of):
+    """The lines of STEPS, if all are after an approximation and nothing else
+    uses it.
+
+    start: operands of the approximation; after: line, operation and operands
+    of the instructions after it; of: origins().
+    """
+    def name(operand, i):
+        origin = of.get((operand, i), (operand, i))
+        return names.get(origin, CONSTANTS.get(operand, origin))
+
+    names = {of.get((start[0], 0), (start[0], 0)): "start",
+             of.get((start[1], 0), (start[1], 0)): "x"}
+    steps, used, lines = list(STEPS), 0, set()
+    for line, operation, (result, *operands) in after:
+        if is_pack(operation, [result, *operands]):
+            continue
+        for i in range(2):
+            known = [name(operand, i) for operand in operands]
+            used += "start" in known
+            step = find_step(steps, operation.removesuffix("x2"), known)
+            if step and (i == 0 or operation.endswith("x2")):
+                names[result, i] = step[0]
+                steps.remove(step)
+                lines.add(line)
+    return lines if not steps and used == 2 else set()
+
+
+def roots(text):
+    """The lines of mended roots, and what is wrong with the others."""
+    found, lines, wrong = collections.defaultdict(list), set(), []
     for line, function, operation, operands in instructions(text):
         found[function].append((line, operation, parts(operands)))
     for function, code in found.items():
-        halves = [(operation, operands) for _, operation, operands in code
-                  if operands[1:] == [HALF]]
+        of = origins(code)
         for i, (line, operation, operands) in enumerate(code):
-            if operation == SEED and not is_mended(operands[0], halves + [
-                    (o, p) for _, o, p in code[i + 1:i + 200]]):
-                yield f"line {line}, {function}: a root that is not mended"
+            if operation == SEED:
+                steps = mended(operands, code[i + 1:i + 400], of)
+                lines |= steps
+                if not steps:
+                    wrong.append(f"line {line}, {function}: a root that is "
+                                 "not mended")
+    return lines, wrong
 
 
 CELL, WAIT = "ld.relaxed.gpu.b128", "griddepcontrol.wait"
@@ -154,10 +185,12 @@ def early(text):
 def faults(text):
     for line in re.findall(r"^\s*\.local\b.*", text, re.MULTILINE):
         yield f"local memory: {line.strip()}"
+    steps, unmended = roots(text)
     for line, function, operation, operands in instructions(text):
-        if wrong := fault(operation, operands):
+        wrong = fault(operation, operands)
+        if wrong and line not in steps:
             yield f"line {line}, {function}: {wrong}: {operation} {operands}"
-    yield from unmended(text)
+    yield from unmended
     yield from early(text)
 
 

@@ -18,6 +18,11 @@ REFUSED = [
     "add.ftz.f32 %f1, %f2, %f3;",
     "fma.rn.ftz.f32 %f1, %f2, %f3, %f4;",
     "fma.rz.f32 %f1, %f2, %f3, %f4;",
+    "fma.rm.f32 %f1, %f2, %f3, %f4;",
+    "fma.rm.f32x2 %rd1, %rd2, %rd3, %rd4;",
+    "fma.rn.sat.f32 %f1, %f2, %f3, %f4;",
+    "fma.rn.ftz.f32x2 %rd1, %rd2, %rd3, %rd4;",
+    "mul.f32x2 %rd1, %rd2, %rd3;",
     "mul.rn.sat.f32 %f1, %f2, %f3;",
     "mul.f32 %f1, %f2, %f3;",
     "mul.f32 %f1, %f2, 0f3F800001;",
@@ -40,21 +45,54 @@ ACCEPTED = [
     "min.NaN.bf16x2 %r1, %r2, %r2;",
     "max.f16x2 %r1, %r2, %r3;",
     "fma.rn.bf16x2 %r1, %r2, %r3, %r4;",
+    "fma.rn.f32x2 %rd1, %rd2, %rd3, %rd4;",
+    "add.rn.f32x2 %rd1, %rd2, %rd3;",
 ]
 
-# philox_mend_root() of %f1
+# philox_mend_roots() of %f1
 ROOT = """\
 mov.f32 %f20, 0f3F000000;
-rsqrt.approx.ftz.f32 %f2, %f9;
-mul.rn.f32 %f3, %f1, %f2;
-mul.rn.f32 %f4, %f2, %f20;
-neg.f32 %f5, %f3;
-fma.rn.f32 %f6, %f5, %f4, %f20;
-fma.rn.f32 %f7, %f4, %f6, %f4;
-fma.rn.f32 %f8, %f3, %f6, %f3;
-neg.f32 %f10, %f8;
-fma.rn.f32 %f11, %f10, %f8, %f1;
-fma.rn.f32 %f12, %f11, %f7, %f8;
+mov.f32 %f21, 0f00000000;
+rsqrt.approx.ftz.f32 %f2, %f1;
+neg.f32 %f3, %f1;
+fma.rm.f32 %f4, %f1, %f2, %f21;
+fma.rn.f32 %f5, %f4, %f4, %f3;
+fma.rm.f32 %f6, %f5, %f2, %f21;
+fma.rm.f32 %f7, %f6, 0fBA800000, %f20;
+neg.f32 %f8, %f6;
+fma.rn.sat.f32 %f9, %f8, %f7, %f4;
+""".splitlines()
+
+# of the two numbers of %rd1
+ROOTS = """\
+mov.f32 %f20, 0f3F000000;
+mov.b64 %rd20, {%f20, %f20};
+mov.f32 %f21, 0f00000000;
+mov.b64 %rd21, {%f21, %f21};
+mov.f32 %f22, 0fBA800000;
+mov.b64 %rd22, {%f22, %f22};
+{.reg .f32 b; mov.b64 {%f1, b}, %rd1;}
+{.reg .f32 b; mov.b64 {b, %f2}, %rd1;}
+rsqrt.approx.ftz.f32 %f3, %f1;
+rsqrt.approx.ftz.f32 %f4, %f2;
+mov.b64 %rd2, {%f3, %f4};
+neg.f32 %f5, %f1;
+neg.f32 %f6, %f2;
+mov.b64 %rd3, {%f5, %f6};
+fma.rm.f32x2 %rd4, %rd1, %rd2, %rd21;
+fma.rn.f32x2 %rd5, %rd4, %rd4, %rd3;
+fma.rm.f32x2 %rd6, %rd5, %rd2, %rd21;
+fma.rm.f32x2 %rd7, %rd6, %rd22, %rd20;
+{.reg .f32 b; mov.b64 {%f7, b}, %rd4;}
+{.reg .f32 b; mov.b64 {b, %f8}, %rd4;}
+{.reg .f32 b; mov.b64 {%f9, b}, %rd6;}
+{.reg .f32 b; mov.b64 {b, %f10}, %rd6;}
+{.reg .f32 b; mov.b64 {%f11, b}, %rd7;}
+{.reg .f32 b; mov.b64 {b, %f12}, %rd7;}
+neg.f32 %f13, %f9;
+neg.f32 %f14, %f10;
+fma.rn.sat.f32 %f15, %f13, %f11, %f7;
+fma.rn.sat.f32 %f16, %f14, %f12, %f8;
 """.splitlines()
 
 
@@ -66,17 +104,27 @@ def faults(*statements, target="sm_80"):
 
 
 def check_roots():
-    assert not faults(*ROOT), faults(*ROOT)
-    for i, step in enumerate(ROOT):
-        if "rsqrt" not in step:
-            assert faults(*ROOT[:i], *ROOT[i + 1:]), f"without {step}"
-    swapped = [step.replace("%f6, %f5, %f4,", "%f6, %f4, %f5,")
+    for root in ROOT, ROOTS:
+        assert not faults(*root), faults(*root)
+        for i, step in enumerate(root):
+            if "rsqrt" not in step:
+                assert faults(*root[:i], *root[i + 1:]), f"without {step}"
+    swapped = [step.replace("%f6, %f5, %f2,", "%f6, %f2, %f5,")
                for step in ROOT]
     assert swapped != ROOT and not faults(*swapped)
     assert faults(*ROOT, "add.f32 %f13, %f2, %f1;"), "another use"
-    assert faults(*ROOT[:-1], "fma.rn.f32 %f12, %f11, %f4, %f8;")
+    assert faults(*ROOTS, "add.rn.f32x2 %rd13, %rd2, %rd1;"), "another use"
+    assert faults(*ROOT[:-1], "fma.rn.sat.f32 %f9, %f8, %f20, %f4;")
+    # the numbers of two roots are mixed up
+    assert faults(*[step.replace("{%f5, %f6}", "{%f6, %f5}")
+                    for step in ROOTS])
+    assert faults(*[step.replace("%f14, %f12, %f8", "%f14, %f11, %f8")
+                    for step in ROOTS])
     # the second of two
-    assert len(faults(*ROOT, "rsqrt.approx.ftz.f32 %f14, %f9;")) == 1
+    assert len(faults(*ROOT, "rsqrt.approx.ftz.f32 %f14, %f19;")) == 1
+    # what only a root may have
+    assert len(faults(*ROOT, "fma.rm.f32 %f14, %f1, %f3, %f21;")) == 1
+    assert faults(*ROOT, "fma.rm.f32x2 %rd4, %rd1, %rd2, %rd3;")
 
 
 def check_waits():

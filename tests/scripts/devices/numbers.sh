@@ -511,8 +511,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[19] = philox_minus_2_ln(w[5]);
 	out[20] = philox_minus_ln1m_f32(w[6]);
 	out[21] = philox_exp_f32(x[22]);
-	out[22] = philox_sin_core(x[23], x[24]);
-	out[23] = philox_cos_core(x[25]);
+	out[22] = philox_add(x[23], x[24]);
+	out[23] = philox_signed(x[25], w[23]);
 	out[24] = philox_uniform_f32(w[7]);
 	out[25] = philox_uniform_8(w[8]);
 	out[26] = philox_uniform_11(w[9]);
@@ -533,8 +533,8 @@ extern "C" __global__ void values(const uint32_t *w, const float *x,
 	out[37] = philox_f32_from_bits(philox_f32_bits(x[40]));
 	out[38] = philox_radius(w[19]);
 	out[39] = philox_inverse_root(x[41]);
-	out[40] = philox_mend_root(x[42], x[43]);
-	out[41] = philox_root_of_some(x[44]);
+	out[40] = philox_multiply_add_down(x[42], x[43], x[44]);
+	out[41] = philox_multiply_add_clipped(x[52], x[53], x[54]);
 	out[42] = philox_part(w[20] >> 10, 0.5f);
 	out[43] = philox_exponential_small(w[21] & 255, w[22]);
 	out[44] = philox_gumbel_of_exponential(x[45]);
@@ -598,6 +598,25 @@ extern "C" __global__ void roundings(const uint32_t *w, const float *x,
 	out[5] = philox_sign_f32(w[13]);
 	out[6] = philox_nvfp4_tensor_scale(x[14]);
 }
+extern "C" __global__ void twos(struct philox_words words, const uint32_t *w,
+				const struct philox_f32x2 *x,
+				struct philox_f32x2 *two, uint32_t *sign,
+				float *one, uint64_t packed)
+{
+	two[0] = philox_two(one[0]);
+	two[1] = philox_two_add(x[0], x[1]);
+	two[2] = philox_two_multiply(x[2], x[3]);
+	two[3] = philox_two_fma(x[4], x[5], x[6]);
+	two[4] = philox_two_fma_down(x[7], x[8], x[9]);
+	two[5] = philox_mend_roots(x[10], x[11]);
+	two[6] = philox_radius_square(w[0], w[1]);
+	two[7] = philox_radii(w[2], w[3]);
+	philox_turns(w + 4, two + 8, sign);
+	philox_normal_pairs(words, one + 1);
+	two[10] = philox_two_unpack(philox_two_pack(x[12]));
+	one[5] = philox_two_first(packed);
+	one[6] = philox_two_second(packed);
+}
 extern "C" __global__ void truncated(struct philox_truncated d,
 				     struct philox_state state, float *one)
 {
@@ -611,7 +630,7 @@ none_is_left_out()
 {
 	cat include/philox/*.h | tr '\n' ' ' |
 		grep -oE 'PHILOX_FN [^({]*\([^)]*\)' |
-		grep -E '[^a-z_](float|philox_f32x4)[^0-9]' |
+		grep -E '[^a-z_](float|philox_f32x[24])[^0-9]' |
 		sed -E 's/^([^(]*[ *])(philox_[a-z0-9_]*)\(.*/\2/' | sort -u \
 		>"$WORK/functions"
 	[ "$(wc -l <"$WORK/functions")" -gt 40 ] || return 1
@@ -621,14 +640,15 @@ none_is_left_out()
 	done <"$WORK/functions"
 }
 
-# ptx SOURCE OPTION...
+# ptx SOURCE OPTION...: for the GPU of $for_arch
 ptx()
 {
 	source=$1
 	shift
-	"$nvcc" -Iinclude -ptx -arch=compute_80 "$@" -o "$WORK/kernel.ptx" \
+	"$nvcc" -Iinclude -ptx -arch="$for_arch" "$@" -o "$WORK/kernel.ptx" \
 		"$WORK/$source"
 }
+for_arch=compute_80
 
 # keeps_denormals: the option flushes what it can (a kernel of our own shows
 # it), and nothing of ours but the start of a root, which no denormal is given
@@ -644,7 +664,7 @@ keeps_denormals()
 }
 
 # rounds_once_in TYPE POWERS: no instruction of the type is approximate, except
-# the one that philox_mend_root() mends, and no product could be fused, except
+# the one that philox_mend_roots() mends, and no product could be fused, except
 # of a power of two
 rounds_once_in()
 {
@@ -678,6 +698,14 @@ check "every function of f32 is looked at" none_is_left_out
 for option in --use_fast_math -ftz=true; do
 	check "nvcc $option keeps denormals" keeps_denormals $option
 done
+if "$nvcc" --list-gpu-arch | grep -qx compute_100; then
+	for_arch=compute_100
+	check "nvcc keeps denormals of two numbers at a time" \
+		keeps_denormals --use_fast_math
+else
+	skip "nvcc keeps denormals of two numbers at a time" \
+		"no compute_100 in $nvcc"
+fi
 if [ ! -e "$CUDA_HOME/include/nvrtc.h" ]; then
 	skip "NVRTC compiles it" "no nvrtc.h"
 	finish

@@ -9,6 +9,7 @@
 #define TESTS_SIMULATED_DEVICE_CODE_H
 
 /* These depend on the macros below, or have names that they use. */
+#include <fenv.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +23,14 @@
 #include <cuda_runtime.h>
 #include "tests/simulated/simulated.h"
 
+/* A file may ask for another one, to have its PTX. */
+#ifndef SIMULATED_ARCH
+#define SIMULATED_ARCH 900
+#endif
+
 #undef __CUDA_ARCH__
 #define __CUDACC__    1
-#define __CUDA_ARCH__ 900
+#define __CUDA_ARCH__ SIMULATED_ARCH
 
 /* switches.c stands for the sanitizer: a cell is read as one, as on a GPU. */
 #undef __SANITIZE_THREAD__
@@ -242,15 +248,41 @@ static inline double __longlong_as_double(long long x)
 /* --- PTX ------------------------------------------------------------------ */
 
 /*
- * The PTX instructions in philox/real.h, lib/dist/narrow.h and
+ * The PTX instructions in philox/real.h, philox/values.h, lib/dist/narrow.h and
  * lib/dist/ranges.h, with their operands. Those of 16-bit numbers are functions
  * of NVIDIA's headers, whose C++ gives their results; but a NaN has any sign
  * where the PTX manual does not say which one it is. The inverse root is wrong
- * by 2^-23, about what that manual allows, one way or the other.
+ * by up to 2^-22.95, about what that manual allows, one way or the other.
  */
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
 	X(subtract, "sub.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
+	X(sum, "add.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b))      \
+	X(down, "fma.rm.f32 %0, %1, %2, %3;"                                  \
+	  : "=f"(result)                                                      \
+	  : "f"(a), "f"(b), "f"(c))                                           \
+	X(clipped, "fma.rn.sat.f32 %0, %1, %2, %3;"                           \
+	  : "=f"(result)                                                      \
+	  : "f"(a), "f"(b), "f"(c))                                           \
+	X(pack, "mov.b64 %0, {%1, %2};" : "=l"(result) : "f"(a), "f"(b))      \
+	X(first, "{.reg .f32 b; mov.b64 {%0, b}, %1;}"                        \
+	  : "=f"(result)                                                      \
+	  : "l"(a))                                                           \
+	X(second, "{.reg .f32 b; mov.b64 {b, %0}, %1;}"                       \
+	  : "=f"(result)                                                      \
+	  : "l"(a))                                                           \
+	X(two_sums, "add.rn.f32x2 %0, %1, %2;"                                \
+	  : "=l"(result)                                                      \
+	  : "l"(a), "l"(b))                                                   \
+	X(two_products, "mul.rn.f32x2 %0, %1, %2;"                            \
+	  : "=l"(result)                                                      \
+	  : "l"(a), "l"(b))                                                   \
+	X(two_near, "fma.rn.f32x2 %0, %1, %2, %3;"                            \
+	  : "=l"(result)                                                      \
+	  : "l"(a), "l"(b), "l"(c))                                           \
+	X(two_down, "fma.rm.f32x2 %0, %1, %2, %3;"                            \
+	  : "=l"(result)                                                      \
+	  : "l"(a), "l"(b), "l"(c))                                           \
 	X(quotient, "div.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
 	X(minus, "neg.f32 %0, %1;" : "=f"(result) : "f"(a))                   \
 	X(lesser,                                                             \
@@ -315,6 +347,72 @@ static inline float simulated_subtract(float a, float b)
 	return a - b;
 }
 
+static inline float simulated_sum(float a, float b)
+{
+	return a + b;
+}
+
+/* Rounding is the CPU's, so that this shares nothing with what it tests. */
+static inline float simulated_down(float a, float b, float c)
+{
+	volatile float x = a, result;
+
+	fesetround(FE_DOWNWARD);
+	result = __builtin_fmaf(x, b, c);
+	fesetround(FE_TONEAREST);
+	return result;
+}
+
+static inline float simulated_clipped(float a, float b, float c)
+{
+	float x = __builtin_fmaf(a, b, c);
+
+	return x > 0 ? x < 1 ? x : 1 : 0;
+}
+
+static inline uint64_t simulated_pack(float a, float b)
+{
+	return (uint64_t)__float_as_uint(b) << 32 | __float_as_uint(a);
+}
+
+static inline float simulated_first(uint64_t a)
+{
+	return __uint_as_float((unsigned)a);
+}
+
+static inline float simulated_second(uint64_t a)
+{
+	return __uint_as_float((unsigned)(a >> 32));
+}
+
+/* one(a, b, ...) of the first numbers, and of the second. */
+template <typename F, typename... T>
+static inline uint64_t simulated_each(F one, T... inputs)
+{
+	return simulated_pack(one(simulated_first(inputs)...),
+			      one(simulated_second(inputs)...));
+}
+
+static inline uint64_t simulated_two_sums(uint64_t a, uint64_t b)
+{
+	return simulated_each(simulated_sum, a, b);
+}
+
+static inline uint64_t simulated_two_products(uint64_t a, uint64_t b)
+{
+	return simulated_each(simulated_multiply, a, b);
+}
+
+static inline uint64_t simulated_two_near(uint64_t a, uint64_t b, uint64_t c)
+{
+	return simulated_each(__fmaf_ieee_rn, a, b, c);
+}
+
+static inline uint64_t simulated_two_down(uint64_t a, uint64_t b, uint64_t c)
+{
+	return simulated_each(simulated_down, a, b, c);
+}
+
 static inline float simulated_minus(float a)
 {
 	return -a;
@@ -352,7 +450,7 @@ static inline float simulated_root(float a)
 
 static inline float simulated_inverse_root(float a)
 {
-	double wrong = __float_as_uint(a) & 1 ? 0x1p-23 : -0x1p-23;
+	double wrong = __float_as_uint(a) & 1 ? 0x1.1p-24 : -0x1.1p-24;
 
 	return (float)((1 + wrong) / __builtin_sqrt((double)a));
 }
@@ -531,12 +629,13 @@ template <int which> struct simulated_instruction {
 SIMULATED_PTX(SIMULATED_RUN)
 #undef SIMULATED_RUN
 
-/* Only the inputs have a comma between them; they are called a and b. */
+/* Only the inputs have commas between them; they are called a, b and c. */
 #define asm(...)                                                            \
 	result = simulated_instruction<simulated_which(#__VA_ARGS__)>::run( \
-		SIMULATED_INPUTS(__VA_ARGS__, (a, b), (a), ))
-#define SIMULATED_INPUTS(first, second, inputs, ...) SIMULATED_PLAIN inputs
-#define SIMULATED_PLAIN(...)                         __VA_ARGS__
+		SIMULATED_INPUTS(__VA_ARGS__, (a, b, c), (a, b), (a), ))
+#define SIMULATED_INPUTS(first, second, third, inputs, ...) \
+	SIMULATED_PLAIN inputs
+#define SIMULATED_PLAIN(...) __VA_ARGS__
 
 /* --- registering kernels -------------------------------------------------- */
 

@@ -1,7 +1,10 @@
 /*
  * tests/simulated/kernels/rows_cuda.cpp - the kernels of lib/rows, lib/sample,
  * lib/accept, lib/split, lib/quantize and lib/subset for the CPU
+ *
+ * With the PTX of 10.0, so that two numbers at a time are made, too.
  */
+#define SIMULATED_ARCH 1000
 #include "tests/simulated/kernels/device_code.h"
 
 /*
