@@ -264,12 +264,12 @@ PHILOX_FN struct philox_f32x2 philox_two_fma_down(struct philox_f32x2 x,
  *   twice  rest `inverse`, about 2 root(x) e
  *
  * To subtract half of `twice` from `root` is to be too low by 3/2 e^2 root(x),
- * up to 4 2^-24 of a last place, which is wrong for an x whose root is above
- * the middle of two floats by less: for two such, times powers of 4. Those are
- * right if `root` and `twice` are rounded down, and if of a positive `twice` a
- * little less than half is subtracted, which is rounding down, too. Other x
- * have not become wrong: a test tries all that words give, with all `inverse`.
- * But it is not the root of any x.
+ * up to 7 2^-24 of a last place. That is wrong for an x whose root is above the
+ * middle of two floats by less: for three such, and powers of 4 times them.
+ * They are right if `root` and `twice` are rounded down, and if of a positive
+ * `twice` a little less than half is subtracted, which is rounding down, too.
+ * No other x has become wrong: a test tries all that words give, with all
+ * `inverse`. But it is not the root of any x.
  *
  * For x = 0 `inverse` is infinite, and `root` a NaN, of which clipping makes 0.
  */
