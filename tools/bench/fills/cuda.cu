@@ -10,6 +10,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include "tools/bench/fills/cuda.h"
+#include "tools/cli/gpu.h"
 
 /* --- scale ---------------------------------------------------------------- */
 
@@ -162,14 +163,6 @@ static void cuda_close(struct bench_cuda *base)
 	if (clock->to)
 		cudaEventDestroy(clock->to);
 	free(clock);
-}
-
-/* "cuda" is GPU 0, "cuda:3" is GPU 3. */
-static cudaError_t select_gpu(struct philox_device *device)
-{
-	const char *colon = strchr(philox_device_name(device), ':');
-
-	return cudaSetDevice(colon ? atoi(colon + 1) : 0);
 }
 
 struct bench_cuda *bench_cuda_open(struct philox_device *device,

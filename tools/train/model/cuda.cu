@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cuda_runtime.h>
+#include "tools/cli/gpu.h"
 #include "tools/train/model/cublas.h"
 #include "tools/train/model/model.h"
 
@@ -230,14 +231,6 @@ static int open_lane(const struct cublas *cublas, cudaStream_t stream,
 	       cublas->set_math(lane->handle, CUBLAS_FULL_F32);
 }
 
-/* "cuda" is GPU 0, "cuda:3" is GPU 3. Launches go to the current device. */
-static int select_gpu(struct philox_device *device)
-{
-	const char *colon = strchr(philox_device_name(device), ':');
-
-	return cudaSetDevice(colon ? atoi(colon + 1) : 0) != cudaSuccess;
-}
-
 /*
  * Returns 0, or -1. CUDA loads a kernel at its first use, which not every driver
  * allows during a capture; and a run that goes on from a file begins with one.
@@ -338,7 +331,7 @@ struct train_backend *train_cuda_open(struct philox_device *device,
 	}
 	backend->base.kernel = cuda_kernel;
 	backend->base.close = cuda_close;
-	if (select_gpu(device)) {
+	if (select_gpu(device) != cudaSuccess) {
 		snprintf(message, size, "%s cannot be made the current GPU",
 			 philox_device_name(device));
 	} else if (load_kernels()) {
