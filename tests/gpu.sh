@@ -279,6 +279,9 @@ contract="the contract, the host as reference"
 all_rows()
 {
 	row selftest 180 show_end "$contract" "$philox" selftest --device cuda
+	# shellcheck disable=SC2086
+	row words 120 show_end "functions of one word, for all words" \
+		"$philox" selftest --only 'of words' $all_words --device cuda
 	what="what philox assumes of CUDA"
 	if [ -n "$simulated" ]; then
 		needs_gpu probe "$what"
@@ -431,10 +434,12 @@ if ! grep -q '^cuda:0 ' "$WORK/info"; then
 fi
 simulated=$(sed -n 's/^cuda:0 *\(simulated GPU\).*/\1/p' "$WORK/info")
 few_steps=
+all_words=--all-words
 length=2
 quick=
 if [ -n "$simulated" ]; then
 	few_steps='--steps 4'
+	all_words=
 	length=1
 	quick=--quick
 fi

@@ -43,7 +43,7 @@ const struct contract_check *const contract_tables[] = {
 	contract_accept,        contract_split,
 	contract_quantize,      contract_pieces,
 	contract_templates,     contract_subset,
-	NULL};
+	contract_words,         NULL};
 
 /*
  * --- results of checks ------------------------------------------------------
@@ -382,37 +382,48 @@ static enum contract_outcome run_check(struct contract *c,
 	return c->skipped[0] ? CONTRACT_SKIPPED : CONTRACT_PASSED;
 }
 
-static int is_wanted(const struct contract_check *check, const char *only)
+static const char *text_of(const struct contract *c,
+			   enum contract_outcome outcome)
 {
-	return !only || strstr(check->name, only);
+	if (outcome == CONTRACT_PASSED)
+		return c->done;
+	return outcome == CONTRACT_FAILED ? c->failure : c->skipped;
 }
 
-size_t contract_count(const char *only)
+static int is_wanted(const struct contract_check *check,
+		     const struct contract_choice *choice)
+{
+	return !choice->only || strstr(check->name, choice->only);
+}
+
+size_t contract_count(const struct contract_choice *choice)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; contract_tables[i]; i++)
 		for (size_t k = 0; contract_tables[i][k].name; k++)
-			n += is_wanted(&contract_tables[i][k], only);
+			n += is_wanted(&contract_tables[i][k], choice);
 	return n;
 }
 
 size_t contract_run(struct philox_device *device,
-		    const struct contract_check *checks, const char *only,
+		    const struct contract_check *checks,
+		    const struct contract_choice *choice,
 		    contract_report report, void *user)
 {
 	size_t failed = 0;
 
 	for (; checks->name; checks++) {
-		struct contract c = {.device = device};
+		struct contract c = {.device = device,
+				     .all_words = choice->all_words};
 		enum contract_outcome outcome;
 
-		if (!is_wanted(checks, only))
+		if (!is_wanted(checks, choice))
 			continue;
 		outcome = run_check(&c, checks);
 		failed += outcome == CONTRACT_FAILED;
 		report(user, philox_device_name(device), checks->name, outcome,
-		       outcome == CONTRACT_FAILED ? c.failure : c.skipped);
+		       text_of(&c, outcome));
 	}
 	return failed;
 }

@@ -34,8 +34,10 @@ struct contract_thing;
 
 struct contract {
 	struct philox_device *device;
+	int all_words;                 /* see struct contract_choice */
 	char failure[640];             /* "": nothing wrong so far */
 	char skipped[160];             /* "": not skipped */
+	char done[64];                 /* of a passed check; "": all there is */
 	struct contract_thing *things; /* to be destroyed after the check */
 };
 
@@ -78,27 +80,38 @@ extern const struct contract_check contract_accept[];
 extern const struct contract_check contract_split[];
 extern const struct contract_check contract_quantize[];
 extern const struct contract_check contract_subset[];
+extern const struct contract_check contract_words[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];
 
 enum contract_outcome { CONTRACT_PASSED, CONTRACT_FAILED, CONTRACT_SKIPPED };
 
-/* Called for each check: its outcome, and why it failed or was skipped. */
+/*
+ * Called for each check: its outcome, and why it failed or was skipped, or how
+ * much was done where that depends on the choice.
+ */
 typedef void (*contract_report)(void *user, const char *device,
 				const char *check,
 				enum contract_outcome outcome,
 				const char *text);
 
+/* What is checked. */
+struct contract_choice {
+	const char *only; /* what names of checks have in them; NULL: any */
+	int all_words;    /* functions of one word for all 2^32, not for some */
+};
+
 /*
- * contract_run() runs a table of checks on a device, those whose names have
- * `only` in them if it is not NULL, calls `report` for each and returns how
- * many failed. contract_count() is how many that are, in all tables.
+ * contract_run() runs the chosen checks of a table on a device, calls `report`
+ * for each and returns how many failed. contract_count() is how many that are,
+ * in all tables.
  */
 size_t contract_run(struct philox_device *device,
-		    const struct contract_check *checks, const char *only,
+		    const struct contract_check *checks,
+		    const struct contract_choice *choice,
 		    contract_report report, void *user);
-size_t contract_count(const char *only);
+size_t contract_count(const struct contract_choice *choice);
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -14,8 +14,8 @@
 
 struct tally {
 	size_t passed, failed, skipped;
-	size_t all;       /* that there will be, for progress */
-	const char *only; /* what names of checks have in them, or NULL */
+	size_t all; /* that there will be, for progress */
+	struct contract_choice choice;
 };
 
 static const char usage[] =
@@ -27,6 +27,8 @@ static const char usage[] =
 	"                 may be given again (default: every device there is; the\n"
 	"                 host is the reference)\n"
 	"  --only TEXT    the checks that have this in their names\n"
+	"  --all-words    functions of one word of 32 bits for all words, not for\n"
+	"                 some: minutes on a host device\n"
 	"  --help         " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
@@ -59,7 +61,8 @@ static void print_outcome(void *user, const char *device, const char *check,
 	case CONTRACT_PASSED:
 		tally->passed++;
 		print_word(TERMINAL_GOOD, "ok");
-		printf("   %s  %s\n", device, check);
+		printf("   %s  %s%s%s\n", device, check, *text ? ": " : "",
+		       text);
 		break;
 	case CONTRACT_FAILED:
 		tally->failed++;
@@ -83,7 +86,7 @@ static void test_device(struct philox_device *device, struct tally *tally)
 
 	snprintf(name, sizeof(name), "%s", philox_device_name(device));
 	for (size_t i = 0; contract_tables[i]; i++)
-		contract_run(device, contract_tables[i], tally->only,
+		contract_run(device, contract_tables[i], &tally->choice,
 			     print_outcome, tally);
 	if (philox_device_close(device))
 		print_outcome(tally, name, "closes", CONTRACT_FAILED,
@@ -130,14 +133,14 @@ static int sum_up(const struct tally *tally)
 }
 
 /* On every device of the machine; the host is the reference. */
-static int test_all(const char *only)
+static int test_all(const struct contract_choice *choice)
 {
-	struct tally tally = {.only = only};
+	struct tally tally = {.choice = *choice};
 	unsigned gpus = 0;
 
 	if (philox_device_count("cuda", &gpus))
 		gpus = 0;
-	tally.all = (3 + gpus) * contract_count(only);
+	tally.all = (3 + gpus) * contract_count(choice);
 	show_progress(&tally);
 	test_or_fail("host", &tally);
 	test_or_fail("host:sync", &tally);
@@ -165,11 +168,12 @@ static int take_device(void *to, const char *name)
 }
 
 /* All names are tried before the first device is tested. */
-static int test_named(const struct devices *named, const char *only)
+static int test_named(const struct devices *named,
+		      const struct contract_choice *choice)
 {
 	struct philox_device *devices[DEVICES_MAX];
-	struct tally tally = {.all = (size_t)named->n * contract_count(only),
-			      .only = only};
+	struct tally tally = {.all = (size_t)named->n * contract_count(choice),
+			      .choice = *choice};
 	int error;
 
 	for (int i = 0; i < named->n; i++) {
@@ -188,17 +192,18 @@ static int test_named(const struct devices *named, const char *only)
 int tool_selftest(int argc, char **argv)
 {
 	struct devices devices = {.n = 0};
-	const char *only = NULL;
+	struct contract_choice choice = {.only = NULL};
 	const struct tool_option options[] = {
 		{"device", TAKES_OTHER, .to = &devices, .take = take_device},
-		{"only", TAKES_TEXT, .to = &only},
+		{"only", TAKES_TEXT, .to = &choice.only},
+		{"all-words", TAKES_NOTHING, .to = &choice.all_words},
 		{0}};
 	int status = read_options(argc, argv, options, usage, 0);
 
 	if (status >= 0)
 		return status;
-	if (!contract_count(only))
-		return complain_value("selftest", "only", only,
+	if (!contract_count(&choice))
+		return complain_value("selftest", "only", choice.only,
 				      "no check has this in its name");
-	return devices.n ? test_named(&devices, only) : test_all(only);
+	return devices.n ? test_named(&devices, &choice) : test_all(&choice);
 }

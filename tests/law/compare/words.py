@@ -2,12 +2,14 @@
 
 words.c has those of the public headers, and FUNCTIONS the law's by the same
 names. They are compared in chunks, by SHA-256; the digests make a chain, which
-a file of the build keeps, so that a run can go on where it was ended.
+a file of the build keeps, so that a run can go on where it was ended. The sums
+with which `philox selftest` compares devices are known ones: KNOWN.
 """
 
 import ctypes
 import hashlib
 import os
+import re
 import subprocess
 
 import numpy as np
@@ -17,6 +19,7 @@ import weights
 from arith import F32, U64, bits, f32_of
 from page import TREE
 
+MULTIPLIERS = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35
 STATE = 42, 8                           # where small words are refined
 CHUNK = 2**20
 PIECE = 2**15                           # arrays that caches hold
@@ -53,6 +56,16 @@ def ln(w):
     return law.ln(f32_of(np.where(normal, w, U64(0x3F800000))))
 
 
+def normals(w):
+    """A sum of the bits of two pairs of normals."""
+    w = w[:, None] * np.array([1, *MULTIPLIERS], U64) & U64(2**32 - 1)
+    x = bits(law.normal(w, law.SHORT)).astype(U64)
+    total = zeros(w[:, 0])
+    for i in range(4):
+        total = total * U64(MULTIPLIERS[0]) + x[:, i]
+    return total.astype(np.uint32)
+
+
 FUNCTIONS = {
     "uniform_f32": lambda w: law.uniform(w, "f32"),
     "uniform_bf16": lambda w: law.bf16(law.uniform(w, "bf16")),
@@ -60,6 +73,7 @@ FUNCTIONS = {
     "radius": lambda w: law.radius(w) + F32(0),
     "sine": lambda w: law.sin_cos(w)[0],
     "cosine": lambda w: law.sin_cos(w)[1],
+    "normals": normals,
     "exponential": exponential,
     "gumbel": gumbel,
     "refined": lambda w: law.refined(U64(50), w),
@@ -80,7 +94,8 @@ def built(folder, name="words"):
     path = os.path.join(folder, name + ".so")
     flags = os.environ.get("WORDS_CFLAGS", "-O2 -march=native").split()
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", *flags, "-shared",
-                    "-fPIC", "-I", os.path.join(TREE, "include"), "-o", path,
+                    "-fPIC", "-I", os.path.join(TREE, "include"), "-I", TREE,
+                    "-o", path,
                     os.path.join(TREE, "tests/law/compare", name + ".c"),
                     "-lm"],
                    check=True)
@@ -92,9 +107,55 @@ def of_law(name, first, n):
     parts = []
     for begin in range(first, first + n, PIECE):
         end = min(begin + PIECE, first + n)
-        x = FUNCTIONS[name](np.arange(begin, end, dtype=U64))
-        parts.append(bits(x) if x.dtype == F32 else x.astype(np.uint16))
+        parts.append(values(name, np.arange(begin, end, dtype=U64)))
     return np.concatenate(parts)
+
+
+def values(name, w):
+    x = FUNCTIONS[name](w)
+    if x.dtype == F32:
+        return bits(x)
+    return x if x.dtype == np.uint32 else x.astype(np.uint16)
+
+
+# --- the sums of a selftest ---------------------------------------------------
+
+def known():
+    """For each function the sums of some words and of all."""
+    with open(os.path.join(TREE, "tools/contract/words/words.c"),
+              encoding="utf-8") as file:
+        rows = re.findall(r"WORD_KNOWN\((\w+), (0x\w+),\s+(0x\w+)\)",
+                          file.read())
+    return {name: (int(some, 16), int(every, 16))
+            for name, some, every in rows}
+
+
+def sum_of(w, x):
+    """The last function of SplitMix64 of each word and its value's bits."""
+    z = w << U64(32) | x.astype(U64)
+    z = (z ^ z >> U64(30)) * U64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> U64(27)) * U64(0x94D049BB133111EB)
+    return int((z ^ z >> U64(31)).sum(dtype=U64))
+
+
+def sum_of_some(name):
+    """Of the words that a selftest takes: the smallest, and others."""
+    w = np.concatenate((np.arange(1024, dtype=U64),
+                        np.arange(2**18, dtype=U64) * U64(MULTIPLIERS[0]) &
+                        U64(2**32 - 1)))
+    parts = np.array_split(w, len(w) // PIECE)
+    return sum(sum_of(w, values(name, w)) for w in parts) % 2**64
+
+
+def check_known():
+    for name, (some, _) in known().items():
+        if sum_of_some(name) != some:
+            return (f"{name} of some words: the law's sum is "
+                    f"{sum_of_some(name):#018x}, the known one {some:#018x}")
+    return None if list(known()) == list(FUNCTIONS) else "other functions"
+
+
+# --- comparing ----------------------------------------------------------------
 
 
 def of_headers(library, name, first, n, like):
@@ -106,12 +167,13 @@ def of_headers(library, name, first, n, like):
 
 
 def chunk(library, name, first, n):
-    """The digest of both, or a line that says where they differ."""
+    """The digest and the sum of both, or a line that says where they differ."""
     ours = of_law(name, first, n)
     theirs = of_headers(library, name, first, n, ours.dtype)
     digest = hashlib.sha256(ours.tobytes()).digest()
     if hashlib.sha256(theirs.tobytes()).digest() == digest:
-        return digest, None
+        w = np.arange(first, first + n, dtype=U64)
+        return (digest, sum_of(w, ours)), None
     i = int(np.flatnonzero(ours != theirs)[0])
     return None, (f"{name} of word {first + i:#010x}: the law has "
                   f"{ours[i]:#x}, philox {theirs[i]:#x}")
@@ -130,28 +192,34 @@ def sampled(library, name, rng, n):
     return None
 
 
-def all_words(library, name, folder, ends=2**32 // CHUNK):
+def all_words(library, name, folder):
     """Compare all words; what is done is in a file, and not done again."""
     path = os.path.join(folder, name)
-    done, chain = 0, bytes(32)
+    done, chain, total = 0, bytes(32), 0
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            done, chain = file.read().split()
-            done, chain = int(done), bytes.fromhex(chain)
-    for i in range(done, ends):
-        digest, wrong = chunk(library, name, i * CHUNK, CHUNK)
+            done, chain, total = file.read().split()
+            done, chain, total = int(done), bytes.fromhex(chain), int(total)
+    for i in range(done, 2**32 // CHUNK):
+        made, wrong = chunk(library, name, i * CHUNK, CHUNK)
         if wrong:
             return wrong
-        chain = hashlib.sha256(chain + digest).digest()
+        chain = hashlib.sha256(chain + made[0]).digest()
+        total = (total + made[1]) % 2**64
         if (i + 1) % 64 == 0:
             with open(path, "w", encoding="utf-8") as file:
-                file.write(f"{i + 1} {chain.hex()}\n")
-    print(f"{name}: {ends * CHUNK} words, chain of digests "
-          f"{chain.hex()[:16]}", flush=True)
+                file.write(f"{i + 1} {chain.hex()} {total}\n")
+    print(f"{name}: {2**32} words, chain of digests "
+          f"{chain.hex()[:16]}, sum {total:#018x}", flush=True)
+    if total != known()[name][1]:
+        return f"{name}: the known sum is {known()[name][1]:#018x}"
     return None
 
 
 def check(library, rng, n):
+    wrong = check_known()
+    if wrong:
+        return wrong
     for name in FUNCTIONS:
         wrong = sampled(library, name, rng, n)
         if wrong:

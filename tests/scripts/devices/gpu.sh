@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## loop## weights## runner## cublas## python## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-quantize## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
+		grep -F '## selftest## words## probe## train## loop## weights## runner## cublas## python## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-quantize## bench-states## bench-values## bench-loops## bench-pool## bench-runner## criterion## All rows'
 }
 
 one_hangs()
@@ -426,6 +426,7 @@ has_a_row_for_each()
 simulated_run()
 {
 	gpu PHILOX_TOOL="$simulated" && outcome selftest passed &&
+		outcome words passed &&
 		section selftest | grep -qE '^ +[1-9][0-9]* passed, 0 failed' &&
 		outcome matrix passed && outcome schedules passed &&
 		section train | grep -qE '^ +runs agree +yes' &&
