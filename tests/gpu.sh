@@ -309,7 +309,7 @@ all_rows()
 		"$philox" matrix --device cuda --regions 1 --length $length
 	row schedules 120 show_end "every schedule" \
 		"$philox" matrix --device cuda --schedule all
-	sanitize memcheck 300 "$contract" selftest
+	sanitize memcheck 360 "$contract" selftest
 	# The other three do not follow the bodies of conditional nodes: with
 	# version 2025.3 synccheck finds fault with any barrier in one, initcheck
 	# with what a body has copied, and racecheck ends the process
