@@ -2,8 +2,8 @@
 
 words.c has those of the public headers, and FUNCTIONS the law's by the same
 names. They are compared in chunks, by SHA-256; the digests make a chain, which
-a file of the build keeps, so that a run can go on where it was ended. The sums
-with which `philox selftest` compares devices are known ones: KNOWN.
+a file of the build keeps, so that a run can go on where it was ended. known()
+has the sums with which `philox selftest` compares devices.
 """
 
 import ctypes

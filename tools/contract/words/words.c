@@ -187,7 +187,7 @@ static void check_function(struct contract *c, enum function number)
 	EXPECT_OK(contract_stream(c, 0, &adding.stream));
 	EXPECT_OK(contract_memory(c, sizeof(sum), &adding.sum));
 	EXPECT_PART(add_up_all(c, &adding, ranges, &sum));
-	if (sum != known)
+	if (sum != known && !philox_device_is_host(c->device))
 		EXPECT_PART(find_wrong(c, &adding, ranges));
 	EXPECT_TEXT(sum == known,
 		    "%s: the sum is %016" PRIx64 ", not %016" PRIx64,
